@@ -1,0 +1,7 @@
+"""HDF files: reading them as a dataset, writing them. Imports and nothing else."""
+
+from .dataset import HDFDataset
+from .dump import HDFDatasetWriter
+from .writer import SimpleHDFWriter
+
+__all__ = ["HDFDataset", "HDFDatasetWriter", "SimpleHDFWriter"]

@@ -1,0 +1,1 @@
+"""What all engines share: epochs, model files, and batches."""

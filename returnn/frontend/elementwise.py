@@ -1,0 +1,269 @@
+"""Element-wise functions, comparison and combination of tensors.
+
+Operands are aligned by their dims, in whatever order they have them. The result has the dims of the first operand that has
+the most, then those that only others have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from returnn.tensor import Dim, DimError, Tensor
+from returnn.tensor.backend import Backend, backend_of_all, backend_of_raw, template_backend
+from returnn.util.suggest import did_you_mean
+
+Value = Tensor | int | float | bool
+"""A plain number has no dims and takes the dtype of the other operand."""
+
+_COMBINE_KINDS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+}
+_BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "maximum",
+    "minimum",
+    "logical_and",
+    "logical_or",
+    "squared_difference",
+    "logaddexp",
+)
+_COMPARE_KINDS = {
+    "==": "equal",
+    "!=": "not_equal",
+    "<>": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
+_COMPARE = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+
+def common_dims(tensors: Sequence[Tensor]) -> list[Dim]:
+    """
+    :return: dims of the first tensor that has most, then those which only others have
+    """
+    dims: list[Dim] = []
+    for x in sorted(tensors, key=lambda x: -len(x.dims)):
+        for dim in x.dims:
+            if dims.count(dim) < x.dims.count(dim):
+                dims.append(dim)
+    return dims
+
+
+def _markers(tensors: Sequence[Tensor], dims: Sequence[Dim]) -> dict[str, Any]:
+    """
+    :return: feature and time dim of the result: the first operand's that has one
+    """
+    feature = next((x.feature_dim for x in tensors if x.feature_dim in dims), None)
+    time = next((x.time_dim for x in tensors if x.time_dim in dims), None)
+    return {"feature_dim": feature, "time_dim": None if time == feature else time}
+
+
+def _raw_operands(values: Sequence[Value], dims: Sequence[Dim], backend: Backend, dtype: str | None) -> list[Any]:
+    raws = []
+    for x in values:
+        if isinstance(x, Tensor):
+            raw = x.copy_compatible_to_dims_raw(dims)
+            raws.append(raw if backend_of_raw(raw) is backend else backend.convert(raw, x.dtype))
+        else:
+            raws.append(backend.convert(x, dtype))
+    return raws
+
+
+def _check_dtypes(op: str, tensors: Sequence[Tensor]) -> None:
+    if len({x.dtype for x in tensors}) > 1:
+        raise DimError("%s: dtypes differ: %s" % (op, ", ".join("%s %s" % (x.name, x.dtype) for x in tensors)))
+
+
+def _nary(op: str, values: Sequence[Value], compute: Callable[[Backend, list[Any]], Any], dtype: str | None) -> Tensor:
+    tensors = [x for x in values if isinstance(x, Tensor)]
+    if not tensors:
+        raise TypeError("%s: at least one operand must be a tensor" % op)
+    _check_dtypes(op, tensors)
+    dims = common_dims(tensors)
+    backend = backend_of_all(tensors)
+    raw = None
+    if backend is not template_backend:
+        raw = compute(backend, _raw_operands(values, dims, backend, tensors[0].dtype))
+    sparse_dim = tensors[0].sparse_dim if dtype is None else None
+    return tensors[0].like(
+        raw, dims=dims, dtype=dtype or tensors[0].dtype, sparse_dim=sparse_dim, name=op, **_markers(tensors, dims)
+    )
+
+
+def combine(a: Value, kind: str, b: Value) -> Tensor:
+    """
+    :param a: of the same dtype as b, or a number
+    :param kind: ``+ - * / // % **``, or add, sub, mul, truediv, floordiv, mod, pow, maximum, minimum, logical_and,
+        logical_or, squared_difference, logaddexp
+    :param b:
+    :return: the dims of both. Labels stay labels.
+    """
+    op = _COMBINE_KINDS.get(kind, kind)
+    if op not in _BINARY:
+        raise DimError("combine: unknown kind %r.%s" % (kind, did_you_mean(kind, _BINARY)))
+    dtype = None
+    tensors = [x for x in (a, b) if isinstance(x, Tensor)]
+    if op == "truediv" and tensors and "int" in tensors[0].dtype:
+        dtype = "float64"  # as Python and TensorFlow divide int32
+    return _nary(op, (a, b), lambda backend, raws: backend.binary(op, *raws), dtype)
+
+
+def compare(a: Value, kind: str, b: Value) -> Tensor:
+    """
+    :param a: of the same dtype as b, or a number
+    :param kind: ``== != < <= > >=``, or equal, not_equal, less, less_equal, greater, greater_equal
+    :param b:
+    :return: bool, the dims of both
+    """
+    op = _COMPARE_KINDS.get(kind, kind)
+    if op not in _COMPARE:
+        raise DimError("compare: unknown kind %r.%s" % (kind, did_you_mean(kind, _COMPARE)))
+    return _nary(op, (a, b), lambda backend, raws: backend.compare(op, *raws), "bool")
+
+
+def where(condition: Tensor, a: Value, b: Value) -> Tensor:
+    """
+    :param condition: bool
+    :param a: where true
+    :param b: where false
+    :return: the dims of all three; dtype and labels of a, if that is a tensor, else of b
+    """
+    values = [x for x in (a, b) if isinstance(x, Tensor)]
+    if not values:
+        raise TypeError("where: one of the two values must be a tensor")
+    _check_dtypes("where", values)
+    tensors = values + [condition]
+    dims = common_dims(tensors)
+    backend = backend_of_all(tensors)
+    raw = None
+    if backend is not template_backend:
+        raw = backend.where(*_raw_operands((condition, a, b), dims, backend, values[0].dtype))
+    return values[0].like(raw, dims=dims, name="where", **_markers(values + [condition], dims))
+
+
+def _unary(op: str) -> Callable[[Tensor], Tensor]:
+    def function(x: Tensor) -> Tensor:
+        return x.like(backend_of_raw(x.raw_tensor).unary(op, x.raw_tensor), name=op)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = "Element-wise ``%s``; dims and dtype of ``x``." % op
+    return function
+
+
+abs = _unary("abs")
+neg = _unary("neg")
+exp = _unary("exp")
+expm1 = _unary("expm1")
+log = _unary("log")
+log1p = _unary("log1p")
+sqrt = _unary("sqrt")
+rsqrt = _unary("rsqrt")
+square = _unary("square")
+reciprocal = _unary("reciprocal")
+sin = _unary("sin")
+cos = _unary("cos")
+tanh = _unary("tanh")
+sigmoid = _unary("sigmoid")
+log_sigmoid = _unary("log_sigmoid")
+relu = _unary("relu")
+elu = _unary("elu")
+selu = _unary("selu")
+gelu = _unary("gelu")
+silu = _unary("silu")
+swish = silu
+softplus = _unary("softplus")
+sign = _unary("sign")
+ceil = _unary("ceil")
+floor = _unary("floor")
+round = _unary("round")
+logical_not = _unary("logical_not")
+
+
+def identity(x: Tensor) -> Tensor:
+    """x"""
+    return x
+
+
+def relu_square(x: Tensor) -> Tensor:
+    """relu(x)^2"""
+    return square(relu(x))
+
+
+def maximum(a: Value, b: Value) -> Tensor:
+    """the larger one"""
+    return combine(a, "maximum", b)
+
+
+def minimum(a: Value, b: Value) -> Tensor:
+    """the smaller one"""
+    return combine(a, "minimum", b)
+
+
+def logical_and(a: Value, b: Value) -> Tensor:
+    """both"""
+    return combine(a, "logical_and", b)
+
+
+def logical_or(a: Value, b: Value) -> Tensor:
+    """one of them, or both"""
+    return combine(a, "logical_or", b)
+
+
+def squared_difference(a: Value, b: Value) -> Tensor:
+    """(a - b)^2"""
+    return combine(a, "squared_difference", b)
+
+
+def cast(x: Tensor, dtype: str) -> Tensor:
+    """
+    :return: other dtype; labels stay labels if that is an integer type
+    """
+    if x.dtype == dtype:
+        return x
+    raw = backend_of_raw(x.raw_tensor).cast(x.raw_tensor, dtype)
+    sparse_dim = x.sparse_dim if "int" in dtype else None
+    return x.like(raw, dtype=dtype, sparse_dim=sparse_dim, name="cast")
+
+
+def clip_by_value(x: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
+    """
+    :return: x in [min, max]; None: no bound
+    """
+    return x.like(backend_of_raw(x.raw_tensor).clip(x.raw_tensor, min, max), name="clip")
+
+
+def stop_gradient(x: Tensor) -> Tensor:
+    """
+    :return: x, a constant for gradients
+    """
+    return x.like(backend_of_raw(x.raw_tensor).stop_gradient(x.raw_tensor), name="stop_gradient")
+
+
+def clip_with_identity_gradient(x: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
+    """
+    :return: x in [min, max]; the gradient is that of x
+    """
+    raw = backend_of_raw(x.raw_tensor).clip_with_identity_gradient(x.raw_tensor, min, max)
+    return x.like(raw, name="clip")
+
+
+def safe_log(x: Tensor, *, eps: float = 1e-20) -> Tensor:
+    """
+    :return: log(max(x, eps)), with the gradient of max as if nothing were cut
+    """
+    return log(clip_with_identity_gradient(x, min=eps))

@@ -1,0 +1,100 @@
+"""Losses per frame or per sequence, not summed, not masked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from returnn.tensor import Dim, DimError, Tensor, batch_dim
+from returnn.tensor.backend import backend_of_all, template_backend
+
+from .shape import require_dims
+
+
+def sparse_softmax_cross_entropy(logits: Tensor, *, labels: Tensor, axis: Dim) -> Tensor:
+    """
+    -log softmax(logits)[label].
+
+    :param logits: [.., axis]
+    :param labels: int, the other dims of logits; in range on all frames, padding too
+    :param axis: the classes
+    :return: dims of labels
+    """
+    require_dims(logits, [axis], op="cross entropy")
+    dims = [d for d in logits.dims if d != axis]
+    backend = backend_of_all([logits, labels])
+    raw = None
+    if backend is not template_backend:
+        ordered = logits.copy_transpose(dims + [axis])
+        raw = backend.sparse_softmax_cross_entropy(ordered.raw_tensor, labels.copy_transpose(dims).raw_tensor)
+    return logits.like(raw, dims=dims, feature_dim=None, name="cross_entropy")
+
+
+def ctc_loss(
+    logits: Tensor, *, axis: Dim, labels: Tensor, input_spatial_dim: Dim, target_spatial_dim: Dim, **options: Any
+) -> Tensor:
+    """
+    -log p(labels | logits), summed over all alignments (Graves et al., 2006).
+
+    :param logits: [batch, input_spatial_dim, axis] in any order; not normalised
+    :param axis: classes, and the blank as the last one
+    :param labels: [batch, target_spatial_dim]
+    :param input_spatial_dim:
+    :param target_spatial_dim:
+    :param options: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated
+    :return: [batch]; inf where there is no alignment, unless ``ignore_longer_outputs_than_inputs``: then 0
+    """
+    if logits.dtype != "float32":
+        raise DimError("ctc_loss: logits must be float32, but are %s" % logits.dtype)
+    backend = backend_of_all([logits, labels])
+    raw = None
+    if backend is not template_backend:
+        raw = backend.ctc_loss(
+            logits.copy_transpose([input_spatial_dim, batch_dim, axis]).raw_tensor,
+            input_spatial_dim.dyn_size,
+            labels.copy_transpose([batch_dim, target_spatial_dim]).raw_tensor,
+            target_spatial_dim.dyn_size,
+            **options,
+        )
+    return Tensor("ctc_loss", (batch_dim,), "float32", raw_tensor=raw)
+
+
+def ctc_decode(logits: Tensor, *, axis: Dim, input_spatial_dim: Dim, target_dim: Dim, beam_width: int) -> tuple[Tensor, Dim]:
+    """
+    :param logits: as in :func:`ctc_loss`
+    :param axis: classes and blank
+    :param input_spatial_dim:
+    :param target_dim: classes
+    :param beam_width: 1: greedy, repeats merged, blanks dropped
+    :return: labels [batch, new spatial dim]; and that dim
+    """
+    backend = backend_of_all([logits])
+    out_dim = Dim(None, description="ctc-decode", auto_generated=False, size_dims=(batch_dim,))
+    raw = None
+    if backend is not template_backend:
+        raw, lens = backend.ctc_decode(
+            logits.copy_transpose([input_spatial_dim, batch_dim, axis]).raw_tensor,
+            input_spatial_dim.dyn_size,
+            beam_width=beam_width,
+        )
+        out_dim.dyn_size = lens
+    return Tensor("ctc_decode", (batch_dim, out_dim), "int32", sparse_dim=target_dim, time_dim_axis=1, raw_tensor=raw), out_dim
+
+
+def edit_distance(a: Tensor, a_spatial_dim: Dim, b: Tensor, b_spatial_dim: Dim) -> Tensor:
+    """
+    Levenshtein distance, each insertion, deletion and substitution costs 1.
+
+    :param a: labels [batch, a_spatial_dim] in any order
+    :param b: labels [batch, b_spatial_dim] in any order
+    :return: int32 [batch]
+    """
+    backend = backend_of_all([a, b])
+    raw = None
+    if backend is not template_backend:
+        raw = backend.edit_distance(
+            a.copy_transpose([batch_dim, a_spatial_dim]).raw_tensor,
+            a_spatial_dim.dyn_size,
+            b.copy_transpose([batch_dim, b_spatial_dim]).raw_tensor,
+            b_spatial_dim.dyn_size,
+        )
+    return Tensor("edit_distance", (batch_dim,), "int32", raw_tensor=raw)

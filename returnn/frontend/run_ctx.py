@@ -1,0 +1,54 @@
+"""What an operation may depend on besides its arguments: are we training, at which step, with which seed.
+
+Randomness is stateless: a function of (random seed, a name, global step), so a run that was killed and resumed draws the same
+numbers as one that was not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class RunCtx:
+    """Of the network or step that is being computed."""
+
+    train_flag: Any = False
+    """bool, or a raw bool scalar of a graph"""
+    step: Any = 0
+    """int, or a raw int scalar: global train step"""
+    random_seed: int = 42
+    """of the experiment"""
+
+    def seed_for(self, name: str) -> int:
+        """
+        :param name: who draws, for instance the absolute name of a layer
+        :return: 31 bits, the same in each process
+        """
+        return zlib.crc32(("%i %s" % (self.random_seed, name)).encode("utf8")) & 0x7FFFFFFF
+
+
+_stack: list[RunCtx] = [RunCtx()]
+
+
+def get_run_ctx() -> RunCtx:
+    """
+    :return: the current one; outside of any: not training
+    """
+    return _stack[-1]
+
+
+@contextlib.contextmanager
+def run_ctx(ctx: RunCtx) -> Iterator[RunCtx]:
+    """
+    :param ctx: current inside
+    """
+    _stack.append(ctx)
+    try:
+        yield ctx
+    finally:
+        _stack.pop()

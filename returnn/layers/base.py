@@ -1,0 +1,397 @@
+"""LayerBase: what all layers share.
+
+A built-in layer states its options as typed class attributes and has one ``compute(*inputs) -> Tensor``, written in
+:mod:`returnn.frontend`. Its output template is the same code run on inputs without values. That run never enters
+``__init__``, makes no variable and draws no seed.
+
+A layer of a user may instead compute in ``__init__``, into ``self.output.placeholder``, and override the class method
+``get_out_data_from_opts``; and it may extend a built-in layer either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import returnn.frontend as rf
+from returnn.tensor import Dim, DimError, DimKind, Tensor
+from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.errors import ConfigError
+
+from . import batch_norm as batch_norm_module
+from .activations import OutputWithActivation
+from .initializers import parse_initializer
+from .out_type import apply_out_type
+from .reuse_params import ReuseParams
+from .target import out_dim_from_target, resolve_target_layers
+
+if TYPE_CHECKING:
+    from returnn.network.network import Network
+
+    from .loss.base import Loss
+
+
+class LayerBase:
+    """A node of the network: sources, parameters, output."""
+
+    layer_class: str | None = None
+    """name in configs"""
+    _default_source: str | None = "data"
+    """what a missing ``from`` means in old configs; None: no source"""
+
+    n_out: int | None = None
+    """output dim; must be that of the output"""
+    out_dim: Dim | None = None
+    """output dim"""
+    out_type: dict[str, Any] | Callable[..., Tensor] | None = None
+    """arguments of a Tensor: overrides what the layer says about its output"""
+    target: str | list[str] | None = None
+    """data key, or ``layer:NAME``; needed for most losses, and gives ``n_out``"""
+    loss: Loss | str | None = None
+    """name of a loss"""
+    loss_opts: dict[str, Any] | None = None
+    """options of the loss"""
+    loss_scale: float | None = None
+    """factor in the objective, 1 by default; 0: only reported"""
+    loss_only_on_non_search: bool | None = None
+    """no loss in a search"""
+    is_output_layer: bool | None = None
+    """build it even if nothing depends on it"""
+    only_on_eval: bool = False
+    """the loss is computed in evaluation only"""
+    only_on_search: bool = False
+    """build it in a search only"""
+    register_as_extern_data: str | None = None
+    """the output becomes the data of this key"""
+    trainable: bool = True
+    """whether the updater may change the parameters; those of enclosing layers must be trainable too"""
+    L2: float | None = None
+    """adds L2 * sum of squares of all parameters to the objective"""
+    darc1: float | None = None
+    """adds darc1 * max over features of the sum over frames of abs(output before activation) to the objective"""
+    spatial_smoothing: float = 0.0
+    """adds spatial_smoothing * sum of squares of the high-pass filtered output, features as an image, to the objective"""
+    batch_norm: bool | dict[str, Any] = False
+    """normalise the output over the batch; or a dict of options"""
+    reuse_params: ReuseParams | str | dict[str, Any] | None = None
+    """take the parameters of another layer"""
+    name_scope: str | None = None
+    """scope of the parameters instead of the layer name; "/x": absolute; "": none"""
+    updater_opts: dict[str, Any] | None = None
+    """options of the updater for these parameters"""
+
+    _is_template = False
+    """within a template run"""
+    search_choices = None
+    """choices of a beam search; no layer has any yet"""
+
+    def __init__(self, *, name: str, network: Network, output: Tensor, sources: Sequence[LayerBase] = (), **opts: Any):
+        """
+        :param name: in its network
+        :param network:
+        :param output: template; gets the value
+        :param sources:
+        :param opts: options
+        """
+        self._set_opts(name=name, network=network, sources=sources, opts=opts)
+        self.output = output
+        if type(self).compute is not LayerBase.compute:
+            value = self.compute(*self._inputs())
+            self.output.raw_tensor = self._in_layout_of(value, output)
+
+    def _set_opts(self, *, name: str, network: Network, sources: Sequence[LayerBase], opts: dict[str, Any]) -> None:
+        self.name = name
+        self.network = network
+        self.sources = list(sources)
+        self.kwargs = opts
+        self.params: dict[str, Any] = {}
+        self.param_trainable: dict[str, bool] = {}
+        self.stats: dict[str, Any] = {}
+        self.output_loss: Any = None
+        self.output_before_activation: OutputWithActivation | None = None
+        for key, value in opts.items():
+            setattr(self, key, value)
+
+    # ---- what a layer class overrides
+
+    def compute(self, *inputs: Tensor) -> Tensor:
+        """
+        :param inputs: outputs of the sources
+        :return: output; on templates without value
+        """
+        raise NotImplementedError
+
+    def _inputs(self) -> list[Tensor]:
+        """
+        :return: arguments of ``compute``
+        """
+        if self._is_template:
+            return [s.output.copy_template() for s in self.sources]
+        return [s.output for s in self.sources]
+
+    @classmethod
+    def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
+        """
+        Turns names of layers into layers, in place.
+
+        :param d: the layer's dict without "class"
+        :param network: that the layer is in
+        :param get_layer: name -> layer
+        """
+        d["sources"] = [get_layer(name) for name in cls._source_names(d, network)]
+        if isinstance(d.get("reuse_params"), (str, dict)):
+            d["reuse_params"] = ReuseParams.from_config(d["reuse_params"], get_layer)
+        network.make_loss(cls, d, get_layer)
+        resolve_target_layers(d, network, get_layer)
+
+    @classmethod
+    def _source_names(cls, d: dict[str, Any], network: Network) -> list[str]:
+        if "from" not in d and cls._default_source is not None:
+            BehaviorVersion.require(network.is_subnetwork, 'Missing option "from" of a layer: it meant "data".', 1)
+        names = d.pop("from", cls._default_source)
+        if names is None:
+            names = []
+        if isinstance(names, str):
+            names = [names]
+        if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+            raise ConfigError('option "from" must be a layer name or a list of layer names, but is %r' % (names,))
+        return [n for n in names if n != "none"]
+
+    @classmethod
+    def get_out_data_from_opts(
+        cls, *, name: str, network: Network, sources: Sequence[LayerBase] = (), **opts: Any
+    ) -> Tensor:
+        """
+        :param name: in its network
+        :param network:
+        :param sources:
+        :param opts: options
+        :return: output without value
+        """
+        layer = object.__new__(cls)
+        layer._is_template = True
+        layer._set_opts(name=name, network=network, sources=sources, opts=opts)
+        if cls.compute is LayerBase.compute:
+            output = layer._default_template()
+        else:
+            output = layer.compute(*layer._inputs()).copy_template()
+            output = layer._with_default_markers(output)
+        output.name = layer.output_name
+        output.available_for_inference = all(s.output.available_for_inference for s in sources)
+        output = apply_out_type(layer, output)
+        layer._check_out_dim(output)
+        return output
+
+    # ---- output
+
+    def _default_template(self) -> Tensor:
+        """of a user's layer that does not say: like the first source, with the output dim as feature"""
+        source = self.sources[0].output.copy_template()
+        out_dim = self.resolve_out_dim(required=False)
+        if out_dim is None or source.feature_dim is None:
+            return source
+        return source.copy_template_replace_dim_tag(source.feature_dim_axis, out_dim)
+
+    def _with_default_markers(self, output: Tensor) -> Tensor:
+        """time of the sources, if the output has that dim, else its first dynamic dim"""
+        if output.time_dim_axis is None and output.have_batch_axis():
+            times = [s.output.time_dim for s in self.sources if s.output.time_dim is not None]
+            dims = [d for d in times if d in output.dims and d != output.feature_dim]
+            dims += [d for d in output.dims if d.is_dynamic and d != output.feature_dim]
+            if dims:
+                output.time_dim_axis = output.get_axis_from_dim(dims[0])
+        return output
+
+    def _in_layout_of(self, value: Tensor, template: Tensor) -> Any:
+        try:
+            return value.copy_transpose(template.dims).raw_tensor
+        except DimError:
+            if [d.dimension for d in value.dims] == [d.dimension for d in template.dims]:
+                return value.raw_tensor  # out_type gave other names to the same axes
+            raise
+
+    def _check_out_dim(self, output: Tensor) -> None:
+        n_out = self.n_out if self.n_out is not None else self.out_dim.dimension if self.out_dim else None
+        if n_out is not None and output.dim is not None and output.dim != n_out:
+            raise ConfigError("n_out is %s, but the output %s has dim %i" % (n_out, output.short_repr(), output.dim))
+
+    def resolve_out_dim(self, *, required: bool = True) -> Dim | None:
+        """
+        :param required: raise an error if nothing says it
+        :return: ``out_dim``, or a dim of size ``n_out``, or that of the target
+        """
+        if self.out_dim is not None:
+            if self.n_out is not None and self.n_out != self.out_dim.dimension:
+                raise ConfigError("n_out is %s, but out_dim is %s" % (self.n_out, self.out_dim))
+            return self.out_dim
+        if self.n_out is not None:
+            if not isinstance(self.n_out, int) or self.n_out <= 0:
+                raise ConfigError("n_out must be a positive integer, but is %r" % (self.n_out,))
+            return self.make_dim("out", self.n_out, kind=DimKind.Feature)
+        if isinstance(self.out_type, dict) and isinstance(self.out_type.get("dim"), int):
+            return self.make_dim("out", self.out_type["dim"], kind=DimKind.Feature)
+        dim = out_dim_from_target(self)
+        if dim is None and required:
+            raise ConfigError("n_out, out_dim or target is needed: nothing says how many outputs the layer has")
+        return dim
+
+    def make_dim(self, key: str, size: int | None, *, kind: DimKind = DimKind.Spatial) -> Dim:
+        """
+        A dim that belongs to this layer: template and real run get the same object.
+
+        :param key: different for each dim of a layer
+        :param size: None: dynamic
+        :param kind:
+        """
+        return self.network.dim_of_layer(self.name, key, size, kind)
+
+    # ---- parameters
+
+    def param(
+        self,
+        name: str,
+        dims: Sequence[Dim],
+        *,
+        init: Any = 0.0,
+        trainable: bool | None = None,
+        dtype: str = "float32",
+        scope: str | None = None,
+    ) -> Tensor:
+        """
+        :param name: behind the layer's scope
+        :param dims: static
+        :param init: as in configs, see :mod:`.initializers`
+        :param trainable: that of the layer by default
+        :param dtype:
+        :param scope: between the layer's scope and the name
+        :return: [dims..]
+        """
+        for dim in dims:
+            if dim.dimension is None:
+                raise ConfigError("parameter %r needs a static size, but %s is not known" % (name, dim))
+        if self._is_template:
+            return Tensor(name, dims, dtype)
+        full_name = "/".join(x for x in (self.scope, scope, name) if x)
+        reused = self.reuse_params.find(self, full_name[len(self.scope) :].strip("/")) if self.reuse_params else None
+        if reused is not None:
+            var, raw = reused
+        else:
+            param_init = parse_initializer(init, layer=self)
+            var, raw = self.network.create_param(
+                full_name,
+                [d.dimension for d in dims],
+                dtype,
+                init=param_init,
+                trainable=self.trainable if trainable is None else trainable and self.trainable,
+            )
+        key = full_name[len(self.scope) :].strip("/") if self.scope else full_name
+        self.params[key] = var
+        self.param_trainable[key] = self.trainable if trainable is None else trainable
+        return Tensor(name, dims, dtype, raw_tensor=raw)
+
+    @property
+    def scope(self) -> str:
+        """in front of the names of the parameters"""
+        return self.network.scope_of_layer(self.name, self.name_scope)
+
+    # ---- after construction
+
+    def post_init(self) -> None:
+        """Called when the output is there: batch normalisation."""
+        if self.batch_norm:
+            opts = self.batch_norm if isinstance(self.batch_norm, dict) else {}
+            normed = batch_norm_module.batch_norm(self, self.output.copy(), **opts)
+            self.output.raw_tensor = normed.copy_transpose(self.output.dims).raw_tensor
+            self.output_before_activation = None
+
+    def get_constraints_value(self) -> Tensor | None:
+        """
+        :return: scalar to add to the objective, or None
+        """
+        terms = []
+        if self.L2:
+            for var in self.params.values():
+                terms.append(rf_sum_of_squares(self.network.param_tensor(var)) * float(self.L2))
+        if self.darc1:
+            terms.append(self._darc1() * float(self.darc1))
+        if self.spatial_smoothing:
+            terms.append(self._high_pass_energy() * float(self.spatial_smoothing))
+        total = None
+        for term in terms:
+            total = term if total is None else total + term
+        return total
+
+    def _darc1(self) -> Tensor:
+        """Kawaguchi et al., Generalization in Deep Learning, 2017: max over features of the sum of absolute values"""
+        x = self.output_before_activation.x if self.output_before_activation else self.output
+        total = rf.reduce_sum(rf.abs(x), axis=[d for d in x.dims if d != x.feature_dim])
+        return rf.reduce_max(total, axis=x.feature_dim)
+
+    def _high_pass_energy(self) -> Tensor:
+        """features as a w x h image; each pixel minus the mean of its 8 neighbours, around the borders"""
+        x = self.output.copy_with_feature_last()
+        size = x.dim
+        width = max(w for w in range(1, int(size**0.5) + 1) if size % w == 0)
+        rows = Dim(width, description="rows", auto_generated=True)
+        columns = Dim(size // width, description="columns", auto_generated=True)
+        image = rf.split_dims(x, axis=x.feature_dim, dims=[rows, columns])
+        center = image
+        for axis in (rows, columns):
+            up, _ = rf.concat(*_rolled(image, axis, 1), out_dim=axis)
+            down, _ = rf.concat(*_rolled(image, axis, axis.dimension - 1), out_dim=axis)
+            image = up + down + image
+        high = center * (1.0 + 1.0 / 8.0) - image * (1.0 / 8.0)
+        return rf.reduce_sum(rf.square(high), axis=high.dims)
+
+    # ---- sub layers, states
+
+    def get_sub_layer(self, layer_name: str) -> LayerBase | None:
+        """
+        :param layer_name: behind the "/"
+        :return: None: there is no such one
+        """
+        return None
+
+    def get_last_hidden_state(self, key: Any) -> Tensor | None:
+        """
+        :param key: "*" for all parts, joined; else name or number of a part
+        :return: [batch, feature], or None if the layer has no state
+        """
+        return None
+
+    # ---- text
+
+    def get_absolute_name(self) -> str:
+        """
+        :return: from the root network on
+        """
+        return self.network.name_prefix + self.name
+
+    @property
+    def output_name(self) -> str:
+        """name of the output tensor"""
+        return self.name + "_output"
+
+    def get_batch_dim(self) -> Any:
+        """
+        :return: raw scalar: number of sequences
+        """
+        return self.output.get_batch_dim()
+
+    def __repr__(self) -> str:
+        output = getattr(self, "output", None)
+        axes = "?" if output is None else output.short_repr()
+        return "<%s %s%r out_type=%s>" % (type(self).__name__, self.network.name_prefix, self.name, axes)
+
+
+def _rolled(x: Tensor, axis: Dim, amount: int) -> list[tuple[Tensor, Dim]]:
+    if axis.dimension == 1:
+        return [(x, axis)]
+    return [rf.slice(x, axis=axis, start=amount), rf.slice(x, axis=axis, end=amount)]
+
+
+def rf_sum_of_squares(x: Tensor) -> Tensor:
+    """
+    :return: scalar
+    """
+    return rf.reduce_sum(rf.square(x), axis=x.dims)

@@ -1,0 +1,201 @@
+"""Layers that combine several sources element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import returnn.frontend as rf
+from returnn.tensor import Tensor
+from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.errors import ConfigError, UserError
+from returnn.util.suggest import did_you_mean
+
+from .activations import OutputWithActivation, get_activation
+from .base import LayerBase
+from .registry import layer_class
+from .unify import unify
+
+if TYPE_CHECKING:
+    from returnn.network.network import Network
+
+_KINDS = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "maximum", "minimum", "logical_and", "logical_or"} | {
+    "squared_difference",
+    "logaddexp",
+}
+_ALIASES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
+
+
+@layer_class("combine")
+class CombineLayer(LayerBase):
+    """The sources, combined from the left: ((s0 op s1) op s2) .. The output has all their axes.
+
+    Parameters: ``b`` [F] with ``with_bias``.
+    """
+
+    kind: str | None = None
+    """add, sub, mul, truediv, floordiv, mod, pow, maximum, minimum, logical_and, logical_or, squared_difference, logaddexp (or
+    + - * / // % **), average, eval, or a function of two arguments of the framework. Must be given"""
+    eval: str | Callable[..., Any] | None = None
+    """for kind eval: expression of ``source(i)``, or a function with the keyword arguments ``source`` and ``self``"""
+    eval_locals: dict[str, Any] | None = None
+    """further names for it"""
+    activation: str | None = None
+    """function of the result"""
+    with_bias: bool = False
+    """add ``b``"""
+    allow_broadcast_all_sources: bool | None = None
+    """no source needs to have all axes; default: True up to behaviour version 3"""
+
+    def compute(self, *sources: Tensor) -> Tensor:
+        if not sources:
+            raise ConfigError('the layer needs a source: "from" is empty')
+        if self.kind is None:
+            raise ConfigError('option "kind" is missing')
+        sources = tuple(unify(sources))
+        self._check_broadcast(sources)
+        y = self._combined(sources)
+        if self.with_bias:
+            y = y + self.param("b", [y.feature_dim])
+        function = get_activation(self.activation, backend=self.network.backend)
+        if function is not None:
+            self.output_before_activation = OutputWithActivation(y, self.activation)
+            y = function(y, axis=y.feature_dim)
+        return y
+
+    def _check_broadcast(self, sources: tuple[Tensor, ...]) -> None:
+        allowed = BehaviorVersion.get() < 4 if self.allow_broadcast_all_sources is None else self.allow_broadcast_all_sources
+        number = len(rf.common_dims(sources))
+        if not allowed and all(len(x.dims) < number for x in sources):
+            raise ConfigError(
+                "no source has all axes: %s. Set allow_broadcast_all_sources if that is meant."
+                % ", ".join(x.short_repr() for x in sources)
+            )
+
+    def _combined(self, sources: tuple[Tensor, ...]) -> Tensor:
+        if self.kind == "eval":
+            return self._evaluated(sources)
+        kind = "add" if self.kind == "average" else _ALIASES.get(self.kind, self.kind)
+        function = None if kind in _KINDS else self.network.backend.function_by_name(kind)
+        if kind not in _KINDS and function is None:
+            known = sorted(_KINDS | {"average", "eval"})
+            raise ConfigError("unknown kind %r.%s Kinds: %s" % (self.kind, did_you_mean(kind, known), ", ".join(known)))
+        y = sources[0]
+        for x in sources[1:]:
+            y = rf.combine(y, kind, x) if function is None else self._raw_combined(function, y, x)
+        if self.kind == "average":
+            y = y * (1.0 / len(sources))
+        return y
+
+    def _raw_combined(self, function: Callable[..., Any], a: Tensor, b: Tensor) -> Tensor:
+        template = rf.combine(a.copy_template(), "add", b.copy_template())
+        if a.raw_tensor is None or b.raw_tensor is None:
+            return template
+        raw = function(a.copy_compatible_to_dims_raw(template.dims), b.copy_compatible_to_dims_raw(template.dims))
+        return template.like(raw, dtype=a._raw_backend.dtype_name(raw))
+
+    # ---- eval
+
+    def _evaluated(self, sources: tuple[Tensor, ...]) -> Tensor:
+        if self.eval is None:
+            raise ConfigError('option "eval" is missing')
+        dims = rf.common_dims(sources)
+        first = sources[0]
+        others = [x for x in sources if x.feature_dim in dims]
+        times = [x.time_dim for x in sources if x.time_dim in dims]
+        template = first.like(
+            None,
+            dims=dims,
+            feature_dim=None if first.sparse else others[0].feature_dim if others else None,
+            time_dim=times[0] if times else None,
+        )
+        if self._is_template or any(x.raw_tensor is None for x in sources):
+            return template
+        access = _SourceAccess(self, sources, self.output)
+        value = self._call_user_code(access)
+        access.check_all_used()
+        return self._as_tensor(value, self.output)
+
+    def _call_user_code(self, access: _SourceAccess) -> Any:
+        if callable(self.eval):
+            return self.eval(source=access, self=self, **(self.eval_locals or {}))
+        names = dict(self.network.backend.user_code_globals(), source=access, self=self, **(self.eval_locals or {}))
+        try:
+            return eval(compile(self.eval, "<eval of layer %r>" % self.name, "eval"), names)
+        except UserError:
+            raise
+        except SyntaxError as exc:
+            caret = "\n  %s\n  %s^" % (self.eval, " " * max((exc.offset or 1) - 1, 0))
+            raise ConfigError("eval is not a valid expression: %s%s" % (exc.msg, caret)) from exc
+        except Exception as exc:
+            raise ConfigError("eval failed: %s: %s\n  %s" % (type(exc).__name__, exc, self.eval)) from exc
+
+    def _as_tensor(self, value: Any, template: Tensor) -> Tensor:
+        if isinstance(value, Tensor):
+            return value
+        backend = self.network.backend
+        raw = backend.convert(value, template.dtype if isinstance(value, (int, float, bool)) else None)
+        rank = len(backend.static_shape(raw))
+        if rank != template.batch_ndim or backend.dtype_name(raw) != template.dtype:
+            raise ConfigError(
+                "eval gave a value with %i axes and dtype %s, but the layer's output is %s. Set out_type."
+                % (rank, backend.dtype_name(raw), template.short_repr())
+            )
+        return template.like(raw)
+
+
+class _SourceAccess:
+    """``source`` in eval expressions."""
+
+    def __init__(self, layer: LayerBase, sources: tuple[Tensor, ...], output: Tensor):
+        self._layer = layer
+        self._sources = sources
+        self._output = output
+        self._used: set[int] = set()
+
+    def __call__(
+        self,
+        i: int,
+        auto_convert: bool = True,
+        enforce_batch_major: bool = False,
+        as_data: bool = False,
+        as_layer: bool = False,
+    ) -> Any:
+        """
+        :param i: number of the source
+        :param auto_convert: axes in the order of the layer's output, of size 1 where the source has none
+        :param enforce_batch_major: batch first, else the axes as they are
+        :param as_data: the Tensor; as_layer: the layer; else the raw value
+        """
+        if not 0 <= i < len(self._sources):
+            raise ConfigError("source(%r): there are %i sources" % (i, len(self._sources)))
+        self._used.add(i)
+        if as_layer:
+            return self._layer.sources[i]
+        x = self._sources[i]
+        if as_data:
+            return self._layer.sources[i].output.copy()
+        if enforce_batch_major:
+            return x.copy_as_batch_major().raw_tensor
+        if not auto_convert:
+            return x.raw_tensor
+        return x.copy_compatible_to_dims_raw(self._output.dims)
+
+    def check_all_used(self) -> None:
+        """
+        :raises ConfigError: naming those that were not
+        """
+        unused = set(range(len(self._sources))) - self._used
+        if unused:
+            raise ConfigError("not used sources: %s" % unused)
+
+
+@layer_class("eval")
+class EvalLayer(CombineLayer):
+    """Value of an expression of the sources, in the framework behind the backend: kind eval of class combine."""
+
+    @classmethod
+    def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
+        if d.setdefault("kind", "eval") != "eval":
+            raise ConfigError('an eval layer has no option "kind"')
+        super().transform_config_dict(d, network, get_layer)

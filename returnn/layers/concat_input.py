@@ -1,0 +1,103 @@
+"""Layers whose sources are joined on the feature axis first, and the dropout on that input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import returnn.frontend as rf
+from returnn.tensor import Dim, Tensor
+from returnn.util.errors import ConfigError
+
+from .base import LayerBase
+from .unify import unify
+
+
+def concat_sources(sources: Sequence[Tensor]) -> Tensor:
+    """
+    :param sources: dense, of one dtype, if there are several
+    :return: joined on the feature axis, in this order; a single source as it is
+    """
+    if len(sources) == 1:
+        return sources[0]
+    if any(x.sparse for x in sources):
+        raise ConfigError("sparse concat not supported: %s" % ", ".join(x.short_repr() for x in sources))
+    if len({x.dtype for x in sources}) > 1:
+        raise ConfigError("sources of different dtype cannot be joined: %s" % ", ".join(x.short_repr() for x in sources))
+    for x in sources:
+        if x.feature_dim is None or x.feature_dim.dimension is None:
+            raise ConfigError("%r cannot be joined on the feature axis: it has no static one" % x)
+    return rf.concat_features(*unify(sources, features=False))
+
+
+class ConcatInputLayer(LayerBase):
+    """Sources joined on the feature axis; ``compute(x)`` gets that as its one input."""
+
+    dropout: float = 0.0
+    """probability of zero, on the input, in training; in (0, 1), or 0 for none"""
+    dropout_noise_shape: dict[Any, Any] | tuple[Any, ...] | list[Any] | None = None
+    """axis description -> -1 or None: own noise along it, 1: the same all along it; "*": all others. By default batch and time
+    share the noise. Or a tuple in axis order."""
+    dropout_axis: Any = None
+    """axes with own noise; all others share it. Instead of ``dropout_noise_shape``"""
+    dropout_on_forward: bool = False
+    """also when not training"""
+    mask: str | None = None
+    """None, "dropout" or "unity" are accepted from very old configs; they never had an effect here"""
+    in_dim: Dim | None = None
+    """the feature axis of the input"""
+
+    input_data = None
+    """input of this layer: sources joined, with dropout; a Tensor"""
+
+    def _set_opts(self, **kwargs: Any) -> None:
+        super()._set_opts(**kwargs)
+        if self.sources and not self._is_template:
+            self.input_data = self._joined_input()
+
+    def _inputs(self) -> list[Tensor]:
+        if not self.sources:
+            raise ConfigError('the layer needs a source: "from" is empty')
+        return [self._joined_input() if self._is_template else self.input_data]
+
+    def _joined_input(self) -> Tensor:
+        x = concat_sources(LayerBase._inputs(self))
+        if self.in_dim is not None and x.feature_dim != self.in_dim:
+            x = x.copy()
+            x.feature_dim = self.in_dim
+        return self._with_dropout(x)
+
+    def _with_dropout(self, x: Tensor) -> Tensor:
+        if not self.dropout:
+            return x
+        if not isinstance(self.dropout, (int, float)) or not 0 < self.dropout < 1:
+            raise ConfigError("dropout must be in [0, 1), but is %r" % (self.dropout,))
+        if x.sparse:
+            raise ConfigError("dropout on labels is not possible: %s" % x.short_repr())
+        # a draw, though the noise has its own seeds: so that initial values are those they always were
+        if not self._is_template and self.network.train_flag is not False:
+            self.network.random.randint(2**31)
+        return rf.dropout(
+            x,
+            self.dropout,
+            axis=self._dropout_dims(x),
+            name=self.get_absolute_name() + "/dropout",
+            on_forward=self.dropout_on_forward,
+        )
+
+    def _dropout_dims(self, x: Tensor) -> list[Dim]:
+        shape = self.dropout_noise_shape
+        if self.dropout_axis is not None:
+            if shape is not None:
+                raise ConfigError("dropout_axis and dropout_noise_shape exclude each other")
+            return [x.dims[a] for a in x.get_axes_from_description(self.dropout_axis)]
+        if isinstance(shape, (tuple, list)):
+            if len(shape) != x.batch_ndim:
+                raise ConfigError("dropout_noise_shape %r must have %i entries: %s" % (shape, x.batch_ndim, x.short_repr()))
+            return [d for d, n in zip(x.dims, shape, strict=True) if n != 1]
+        bc_shape = x.get_bc_shape(shape)
+        return [d for d, n in zip(x.dims, bc_shape, strict=True) if n != 1 or d.dimension == 1]
+
+
+_ConcatInputLayer = ConcatInputLayer
+"""the name that users' layers derive from"""

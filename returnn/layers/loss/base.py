@@ -1,0 +1,142 @@
+"""What all losses share. A loss gives a value for each frame or sequence; whoever asks sums them up.
+
+Nothing here is an average: the value of a step is a sum over real frames (or sequences), and beside it stands the norm factor
+by which a reader of the log divides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import returnn.frontend as rf
+from returnn.tensor import Dim, Tensor
+from returnn.util.errors import ConfigError
+
+if TYPE_CHECKING:
+    from returnn.layers.activations import OutputWithActivation
+    from returnn.layers.base import LayerBase
+    from returnn.network.network import Network
+
+
+class Loss:
+    """Base class. A loss overrides :func:`value_per_pos`, maybe :func:`error_per_pos`."""
+
+    class_name: str
+    recurrent = False
+    """needs whole sequences"""
+    need_target = True
+
+    def __init__(
+        self,
+        base_network: Network,
+        *,
+        use_flatten_frames: bool = True,
+        use_normalized_loss: bool = False,
+        custom_norm_factor: float | Callable[..., Any] | None = None,
+        custom_inv_norm_factor: LayerBase | None = None,
+        scale: float = 1.0,
+    ):
+        """
+        :param base_network: in which the layer is
+        :param use_flatten_frames: was about how the sum is computed; both settings give the same sum
+        :param use_normalized_loss: the objective gets the sum times the norm factor
+        :param custom_norm_factor: number, or function of the keywords self, output, layer
+        :param custom_inv_norm_factor: layer; the norm factor is 1 / sum of its output
+        :param scale: factor in the objective; 0: only reported
+        """
+        self.base_network = base_network
+        self.use_flatten_frames = use_flatten_frames
+        self.use_normalized_loss = use_normalized_loss
+        self.custom_norm_factor = custom_norm_factor
+        self.custom_inv_norm_factor = custom_inv_norm_factor
+        self.scale = scale
+        self.layer: LayerBase | None = None
+        self.output: Tensor
+        self.target: Tensor | None = None
+        self.output_with_activation: OutputWithActivation | None = None
+
+    def init(
+        self, output: Tensor, output_with_activation: OutputWithActivation | None, target: Tensor | None, layer: LayerBase
+    ) -> None:
+        """
+        :param output: of the layer
+        :param output_with_activation: the value before the last function of the layer, if known
+        :param target: None if ``need_target`` is not set
+        :param layer:
+        """
+        if not rf_first_two_are_batch_and_time(output):
+            raise ConfigError(
+                "loss %r: batch and time must be the first two axes of the output, but it is %s"
+                % (self.class_name, output.short_repr())
+            )
+        self.layer = layer
+        self.output = output.copy_with_feature_last()
+        self.output_with_activation = output_with_activation
+        self.target = target
+        self._check_init()
+
+    def _check_init(self) -> None:
+        if self.need_target and self.target is None:
+            raise ConfigError("loss %r needs a target" % self.class_name)
+
+    def value_per_pos(self) -> Tensor | None:
+        """
+        :return: one number per frame or sequence; None: only an error
+        """
+        raise NotImplementedError
+
+    def error_per_pos(self) -> Tensor | None:
+        """
+        :return: one number per frame or sequence, or None
+        """
+        return None
+
+    def norm_dims(self) -> Tensor:
+        """
+        :return: whose number of frames (or sequences) is the norm: the target, else the output
+        """
+        return self.output if self.target is None else self.target
+
+    # ---- for frame-wise losses
+
+    def target_like_output(self) -> Tensor:
+        """
+        :return: target, its time dim replaced by that of the output: frame by frame they belong together
+        """
+        target, output = self.target, self.output
+        for dim, own in _paired(target, output):
+            if dim != own:
+                target = rf.replace_dim(target, in_dim=dim, out_dim=own)
+        return target
+
+    def frame_error(self, target: Tensor) -> Tensor:
+        """
+        :param target: labels, or dense; with the time dim of the output
+        :return: float 0 or 1 per frame: the highest output is not the label
+        """
+        output = self.output
+        if self.output_with_activation and self.output_with_activation.is_softmax():
+            output = self.output_with_activation.x
+        found = rf.reduce_argmax(output, axis=output.feature_dim, use_mask=False)
+        if not target.sparse:
+            target = rf.reduce_argmax(target, axis=target.feature_dim, use_mask=False)
+        return rf.cast(rf.compare(found, "!=", rf.cast(target, found.dtype)), "float32")
+
+
+def _paired(target: Tensor, output: Tensor) -> list[tuple[Dim, Dim]]:
+    """dynamic dims of both, in their order"""
+    ours = [d for d in output.dims if d.is_dynamic]
+    theirs = [d for d in target.dims if d.is_dynamic]
+    return list(zip(theirs, ours, strict=False))
+
+
+def rf_first_two_are_batch_and_time(x: Tensor) -> bool:
+    """
+    :return: whether the layout is one that losses accept
+    """
+    if not x.have_batch_axis() or not x.have_time_axis():
+        return True
+    return {x.batch_dim_axis, x.time_dim_axis} == {0, 1}
+
+

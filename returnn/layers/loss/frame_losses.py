@@ -1,0 +1,227 @@
+"""Losses that compare output and target frame by frame."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import returnn.frontend as rf
+from returnn.log import log
+from returnn.tensor import Dim, Tensor
+from returnn.util.errors import ConfigError
+
+from .base import Loss
+
+
+class CrossEntropyLoss(Loss):
+    """-log p(label). With a dense target: -sum of target * log p."""
+
+    class_name = "ce"
+
+    def __init__(
+        self,
+        base_network: Any,
+        *,
+        input_type: str = "prob",
+        label_smoothing: float = 0.0,
+        label_smoothing_gaussian: bool = False,
+        focal_loss_factor: float = 0.0,
+        fake_upper_bound: float | None = None,
+        use_fused: bool = True,
+        safe_log_opts: dict[str, Any] | None = None,
+        **common: Any,
+    ):
+        """
+        :param base_network:
+        :param input_type: prob, or logits: the output was not normalised yet
+        :param label_smoothing: e: the target is 1 - e on the label, e / (V - 1) elsewhere; the least value possible is
+            subtracted
+        :param label_smoothing_gaussian: the target is the density of N(label, stddev 1 - e) over the class indices instead
+        :param focal_loss_factor: value * (1 - p(label))^factor (Lin et al., 2017)
+        :param fake_upper_bound: larger values are reported as this; the gradient stays
+        :param use_fused: compute from logits, where they are known
+        :param safe_log_opts: ``eps`` of the logarithm of probabilities
+        :param common: see :class:`Loss`
+        """
+        super().__init__(base_network, **common)
+        if input_type not in ("prob", "logits"):
+            raise ConfigError("loss ce: input_type must be prob or logits, but is %r" % input_type)
+        self.input_type = input_type
+        self.label_smoothing = label_smoothing
+        self.label_smoothing_gaussian = label_smoothing_gaussian
+        self.focal_loss_factor = focal_loss_factor
+        self.fake_upper_bound = fake_upper_bound
+        self.use_fused = use_fused
+        self.safe_log_opts = safe_log_opts or {}
+
+    def _check_init(self) -> None:
+        super()._check_init()
+        out_dim, target_dim = self.output.dim, self.target.dim
+        if out_dim != target_dim:
+            raise ConfigError(
+                "Expected output dim is %s (that of the target), but the output has dim %s." % (target_dim, out_dim)
+            )
+
+    def value_per_pos(self) -> Tensor:
+        target = self.target_like_output()
+        value = self._sparse(target) if target.sparse else self._dense(target)
+        if self.fake_upper_bound is not None:
+            value = rf.clip_with_identity_gradient(value, max=self.fake_upper_bound)
+        return value
+
+    def error_per_pos(self) -> Tensor:
+        return self.frame_error(self.target_like_output())
+
+    # ----
+
+    def _logits(self) -> Tensor | None:
+        if self.input_type == "logits":
+            return self.output
+        known = self.output_with_activation
+        return known.x if self.use_fused and known is not None and known.is_softmax() else None
+
+    def _log_prob(self) -> Tensor:
+        logits = self._logits()
+        if logits is not None:
+            return rf.log_softmax(logits, axis=logits.feature_dim)
+        exact = self.output_with_activation.get_log_output() if self.output_with_activation else None
+        return rf.safe_log(self.output, **self.safe_log_opts) if exact is None else exact
+
+    def _sparse(self, target: Tensor) -> Tensor:
+        target = _valid_labels(target)
+        if self.label_smoothing:
+            value = self._smoothed(target)
+        else:
+            value = self._unsmoothed(target)
+        if self.focal_loss_factor:
+            prob = rf.exp(-self._unsmoothed(target)) if self.label_smoothing else rf.exp(-value)
+            value = value * (1.0 - prob) ** float(self.focal_loss_factor)
+        return value
+
+    def _unsmoothed(self, target: Tensor) -> Tensor:
+        logits = self._logits()
+        if logits is not None:
+            return rf.sparse_softmax_cross_entropy(logits, labels=target, axis=logits.feature_dim)
+        print(
+            "Warning: using numerical unstable sparse Cross-Entropy loss calculation (%s to %s)"
+            % (self.output.short_repr(), target.short_repr()),
+            file=log.v3,
+        )
+        log_prob = self._log_prob()
+        return -_pick(log_prob, target)
+
+    def _smoothed(self, target: Tensor) -> Tensor:
+        log_prob = self._log_prob()
+        classes = log_prob.feature_dim
+        n, e = classes.dimension, float(self.label_smoothing)
+        if n < 2:
+            raise ConfigError("loss ce: label_smoothing needs at least two classes")
+        if self.label_smoothing_gaussian:
+            soft = self._gaussian(target, classes)
+            return -rf.reduce_sum(soft * log_prob, axis=classes)
+        rest = e / (n - 1)
+        total = rf.reduce_sum(log_prob, axis=classes)
+        picked = _pick(log_prob, target)
+        least = -((1.0 - e) * math.log(1.0 - e) + e * math.log(rest + 1e-20)) if e < 1 else 0.0
+        return -(picked * (1.0 - e - rest) + total * rest) - least
+
+    def _gaussian(self, target: Tensor, classes: Dim) -> Tensor:
+        stddev = 1.0 - float(self.label_smoothing)
+        index = Tensor(
+            "classes",
+            (classes,),
+            "float32",
+            raw_tensor=target._raw_backend.cast(target._raw_backend.range(classes.dimension), "float32"),
+        )
+        distance = index - rf.cast(_without_sparse_dim(target), "float32")
+        return rf.exp(rf.square(distance) * (-0.5 / stddev**2)) * (1.0 / (stddev * math.sqrt(2.0 * math.pi)))
+
+    def _dense(self, target: Tensor) -> Tensor:
+        if self.focal_loss_factor or self.label_smoothing:
+            raise ConfigError("loss ce: focal_loss_factor and label_smoothing need labels as target, but it is dense")
+        log_prob = self._log_prob()
+        target = rf.replace_dim(target, in_dim=target.feature_dim, out_dim=log_prob.feature_dim)
+        return -rf.reduce_sum(target * log_prob, axis=log_prob.feature_dim)
+
+
+class MeanSquaredError(Loss):
+    """Mean over the features of (output - target)^2; the target as one-hot vectors, if it is labels."""
+
+    class_name = "mse"
+
+    def _check_init(self) -> None:
+        super()._check_init()
+        if self.output.dim != self.target.dim:
+            raise ConfigError(
+                "Expected output dim is %s (that of the target), but the output has dim %s."
+                % (self.target.dim, self.output.dim)
+            )
+
+    def value_per_pos(self) -> Tensor:
+        target = self.target_like_output()
+        classes = self.output.feature_dim
+        if target.sparse:
+            target = _valid_labels(target)
+            raw = target._raw_backend.one_hot(target.raw_tensor, classes.dimension, self.output.dtype)
+            target = Tensor("one_hot", target.dims + (classes,), self.output.dtype, raw_tensor=raw)
+        elif target.feature_dim is not None and target.feature_dim != classes:
+            target = rf.replace_dim(target, in_dim=target.feature_dim, out_dim=classes)
+        return rf.reduce_mean(rf.squared_difference(self.output, target), axis=classes)
+
+    def error_per_pos(self) -> Tensor:
+        return self.frame_error(self.target_like_output())
+
+
+class AsIsLoss(Loss):
+    """The output itself, summed over all frames and features. No target."""
+
+    class_name = "as_is"
+    need_target = False
+
+    def __init__(self, base_network: Any, *, as_error: bool = False, **common: Any):
+        """
+        :param base_network:
+        :param as_error: report it as error, nothing in the objective
+        :param common: see :class:`Loss`
+        """
+        super().__init__(base_network, **common)
+        self.as_error = as_error
+
+    def _value(self) -> Tensor:
+        value = rf.cast(self.output, "float32")
+        rest = [d for d in value.dims if d.is_static]
+        return rf.reduce_sum(value, axis=rest) if rest else value
+
+    def value_per_pos(self) -> Tensor | None:
+        return None if self.as_error else self._value()
+
+    def error_per_pos(self) -> Tensor | None:
+        return self._value() if self.as_error else None
+
+
+def _valid_labels(target: Tensor) -> Tensor:
+    """label 0 behind a sequence's end, so that whatever stands there does no harm"""
+    for dim in target.dims:
+        if dim.need_masking and set(dim.size_dims or ()) <= set(target.dims):
+            target = rf.where(dim.get_mask(), target, 0).copy_transpose(target.dims)
+    return target
+
+
+def _without_sparse_dim(target: Tensor) -> Tensor:
+    return target.like(target.raw_tensor, sparse_dim=None)
+
+
+def _pick(log_prob: Tensor, target: Tensor) -> Tensor:
+    """log_prob[label]"""
+    classes = log_prob.feature_dim
+    dims = [d for d in log_prob.dims if d != classes]
+    ordered = log_prob.copy_transpose(dims + [classes])
+    labels = target.copy_transpose(dims)
+    raw = ordered._raw_backend.gather(
+        ordered.raw_tensor,
+        ordered._raw_backend.expand_dims(labels.raw_tensor, len(dims)),
+        axis=len(dims),
+        batch_dims=len(dims),
+    )
+    raw = ordered._raw_backend.squeeze(raw, len(dims))
+    return log_prob.like(raw, dims=dims, feature_dim=None)

@@ -1,0 +1,192 @@
+"""Losses of whole sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import returnn.frontend as rf
+from returnn.tensor import Dim, DimError, Tensor
+from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
+
+from .base import Loss
+
+_CTC_OPTS = ("ignore_longer_outputs_than_inputs", "preprocess_collapse_repeated", "ctc_merge_repeated")
+
+
+class CtcLoss(Loss):
+    """-log p(labels | output), summed over all alignments (Graves et al., 2006). The blank is the last output.
+
+    Error: edit distance of the best labels found; greedy in training.
+    """
+
+    class_name = "ctc"
+    recurrent = True
+
+    def __init__(
+        self,
+        base_network: Any,
+        *,
+        output_in_log_space: bool = False,
+        beam_width: int = 100,
+        ctc_opts: dict[str, Any] | None = None,
+        target_collapse_repeated: bool = False,
+        auto_clip_target_len: bool = False,
+        **common: Any,
+    ):
+        """
+        :param base_network:
+        :param output_in_log_space: the output are logits, else probabilities
+        :param beam_width: of the search for the error, in evaluation; 1: greedy
+        :param ctc_opts: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated
+        :param target_collapse_repeated: drop repeated labels in the target
+        :param auto_clip_target_len: cut targets to the number of frames minus one
+        :param common: see :class:`Loss`
+        """
+        super().__init__(base_network, **common)
+        self.output_in_log_space = output_in_log_space
+        self.beam_width = beam_width
+        self.ctc_opts = dict(ctc_opts or {})
+        for key in self.ctc_opts:
+            if key not in _CTC_OPTS:
+                raise ConfigError(
+                    "loss ctc: unknown ctc_opts %r.%s Options: %s" % (key, did_you_mean(key, _CTC_OPTS), ", ".join(_CTC_OPTS))
+                )
+        if target_collapse_repeated:
+            self.ctc_opts["preprocess_collapse_repeated"] = True
+        self.auto_clip_target_len = auto_clip_target_len
+
+    def _check_init(self) -> None:
+        super()._check_init()
+        if not self.target.sparse:
+            raise ConfigError("loss ctc needs labels as target, but it is %s" % self.target.short_repr())
+        if self.output.dim != self.target.dim + 1:
+            raise ConfigError(
+                "Expected output dim is %i (target dim and the blank), but the output has dim %s."
+                % (self.target.dim + 1, self.output.dim)
+            )
+        if self.auto_clip_target_len:
+            self.target = self._clipped_target()
+
+    def _logits(self) -> Tensor:
+        known = self.output_with_activation
+        if self.output_in_log_space:
+            return self.output
+        if known is not None and known.is_softmax():
+            return known.x
+        exact = known.get_log_output() if known is not None else None
+        return rf.safe_log(self.output) if exact is None else exact
+
+    def _clipped_target(self) -> Tensor:
+        time, spatial = self.output.get_time_dim_tag(), self.target.get_time_dim_tag()
+        backend = self.output._raw_backend
+        limit = backend.binary("maximum", backend.binary("sub", time.dyn_size, 1), 0)
+        clipped = Dim(None, description="clipped-target", auto_generated=False)
+        clipped.dyn_size = backend.binary("minimum", spatial.dyn_size, limit)
+        axis = self.target.get_axis_from_dim(spatial)
+        raw = backend.slice(self.target.raw_tensor, axis, None, clipped.get_dim_value())
+        dims = list(self.target.dims)
+        dims[axis] = clipped
+        return self.target.like(raw, dims=dims, time_dim=clipped)
+
+    def value_per_pos(self) -> Tensor:
+        logits = self._logits()
+        return rf.ctc_loss(
+            logits,
+            axis=logits.feature_dim,
+            labels=self.target,
+            input_spatial_dim=self.output.get_time_dim_tag(),
+            target_spatial_dim=self.target.get_time_dim_tag(),
+            **self.ctc_opts,
+        )
+
+    def error_per_pos(self) -> Tensor:
+        logits = self._logits()
+
+        def decode(beam_width: int) -> Tensor:
+            labels, dim = rf.ctc_decode(
+                logits,
+                axis=logits.feature_dim,
+                input_spatial_dim=self.output.get_time_dim_tag(),
+                target_dim=self.target.sparse_dim,
+                beam_width=beam_width,
+            )
+            return rf.cast(rf.edit_distance(labels, dim, self.target, self.target.get_time_dim_tag()), "float32")
+
+        if self.beam_width == 1:
+            return decode(1)
+        return self.base_network.cond_on_train(lambda: decode(1), lambda: decode(self.beam_width))
+
+
+class EditDistanceLoss(Loss):
+    """Levenshtein distance of output and target. Only an error, never in the objective."""
+
+    class_name = "edit_distance"
+    recurrent = True
+
+    def __init__(
+        self,
+        base_network: Any,
+        *,
+        label_map: dict[int, int] | None = None,
+        ctc_decode: bool = False,
+        output_in_log_space: bool = False,
+        **common: Any,
+    ):
+        """
+        :param base_network:
+        :param label_map: label -> label, on both sides; others stay
+        :param ctc_decode: the output is that of ctc: search with beam 100 first
+        :param output_in_log_space: with ``ctc_decode``: the output are logits, else probabilities
+        :param common: see :class:`Loss`
+        """
+        super().__init__(base_network, **common)
+        self.label_map = label_map
+        self.ctc_decode = ctc_decode
+        self.output_in_log_space = output_in_log_space
+
+    def _check_init(self) -> None:
+        super()._check_init()
+        if not self.target.sparse:
+            raise ConfigError("loss edit_distance needs labels as target, but it is %s" % self.target.short_repr())
+        if self.ctc_decode:
+            if self.output.sparse or self.output.dim != self.target.dim + 1:
+                raise ConfigError("loss edit_distance with ctc_decode needs an output of dim %i" % (self.target.dim + 1))
+        elif not self.output.sparse or self.output.dim != self.target.dim:
+            raise ConfigError(
+                "loss edit_distance: output %s and target %s must be labels of the same dim"
+                % (self.output.short_repr(), self.target.short_repr())
+            )
+
+    def value_per_pos(self) -> None:
+        return None
+
+    def error_per_pos(self) -> Tensor:
+        output, dim = self.output, None
+        if self.ctc_decode:
+            logits = output if self.output_in_log_space else rf.safe_log(output)
+            output, dim = rf.ctc_decode(
+                logits,
+                axis=logits.feature_dim,
+                input_spatial_dim=output.get_time_dim_tag(),
+                target_dim=self.target.sparse_dim,
+                beam_width=100,
+            )
+        else:
+            dim = output.get_time_dim_tag()
+        distance = rf.edit_distance(
+            self._mapped(output), dim, self._mapped(self.target), self.target.get_time_dim_tag()
+        )
+        return rf.cast(distance, "float32")
+
+    def _mapped(self, labels: Tensor) -> Tensor:
+        if not self.label_map:
+            return labels
+        size = labels.sparse_dim.dimension
+        bad = [x for pair in self.label_map.items() for x in pair if not 0 <= x < size]
+        if bad:
+            raise DimError("loss edit_distance: label_map has labels out of [0, %i): %r" % (size, bad))
+        table = [self.label_map.get(i, i) for i in range(size)]
+        backend = labels._raw_backend
+        raw = backend.gather(backend.convert(table, labels.dtype), labels.raw_tensor, axis=0)
+        return labels.like(raw)

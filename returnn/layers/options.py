@@ -1,0 +1,58 @@
+"""Which options a layer class has: the typed public attributes of its classes, and the arguments of users' ``__init__``."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
+
+_NOT_OPTIONS = {"layer_class", "name", "network", "output", "sources", "self", "kwargs"}
+
+
+class UnknownLayerOption(ConfigError, TypeError):
+    """The layer has no such option."""
+
+
+def option_names(cls: type) -> list[str]:
+    """
+    :param cls: layer class
+    :return: sorted
+    """
+    names: set[str] = set()
+    for base in cls.__mro__:
+        if base is object:
+            continue
+        names |= set(vars(base).get("__annotations__", {}))
+        if "__init__" in vars(base):
+            names |= set(inspect.signature(base.__init__).parameters)
+        own_template = vars(base).get("get_out_data_from_opts")
+        if own_template is not None:
+            names |= set(inspect.signature(own_template.__func__).parameters) - {"cls"}
+    return sorted(n for n in names - _NOT_OPTIONS if not n.startswith("_"))
+
+
+def check_options(cls: type, opts: dict[str, Any], *, where: str) -> None:
+    """
+    :param cls: layer class
+    :param opts: after ``transform_config_dict``
+    :param where: for the message, for instance ``network["enc"]``
+    :raises UnknownLayerOption: naming all unknown ones, with the nearest valid names
+    """
+    if any(p.kind is p.VAR_KEYWORD for p in _own_init_parameters(cls)):
+        known = option_names(cls)
+    else:
+        known = sorted(p.name for p in _own_init_parameters(cls))
+    unknown = [k for k in opts if k not in known and not k.startswith("_") and k not in _NOT_OPTIONS]
+    if unknown:
+        lines = []
+        for key in sorted(unknown):
+            text = '%s: option "%s" is unknown to layer class "%s".%s'
+            lines.append(text % (where, key, cls.layer_class, did_you_mean(key, known)))
+        lines.append("  Its options: %s" % ", ".join(["class", "from"] + known))
+        raise UnknownLayerOption("\n".join(lines))
+
+
+def _own_init_parameters(cls: type) -> list[inspect.Parameter]:
+    return list(inspect.signature(cls.__init__).parameters.values())

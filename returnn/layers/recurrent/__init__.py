@@ -1,0 +1,1 @@
+"""Recurrent layers: units over a whole sequence, and access to their states."""

@@ -1,0 +1,108 @@
+"""Layer classes by the names that configs use.
+
+Built-in modules are data, imported at the first lookup. Users register their own classes with
+:func:`register_layer_class`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from .base import LayerBase
+
+BUILTIN_MODULES = ["source", "linear", "shape", "combine", "reduce", "norm", "constant", "subnetwork", "recurrent.rec"]
+"""below ``returnn.layers``"""
+
+_classes: dict[str, type[LayerBase]] = {}
+_builtin_loaded = False
+
+
+class UnknownLayerClass(ConfigError):
+    """No layer class of this name."""
+
+
+def register_layer_class(layer_class: type[LayerBase], *aliases: str) -> type[LayerBase]:
+    """
+    :param layer_class: its attribute ``layer_class`` is the name
+    :param aliases: further names
+    :return: the same class
+    :raises ConfigError: another class has that name
+    """
+    for name in (layer_class.layer_class, *aliases):
+        other = _classes.setdefault(name, layer_class)
+        if other is not layer_class:
+            raise ConfigError("layer class name %r is taken by %r, cannot register %r" % (name, other, layer_class))
+    return layer_class
+
+
+def layer_class(name: str, *aliases: str) -> Callable[[type], type]:
+    """
+    Decorator for built-in layers.
+
+    :param name: for configs
+    :param aliases: further names
+    """
+
+    def decorate(cls: type) -> type:
+        cls.layer_class = name
+        return register_layer_class(cls, *aliases)
+
+    return decorate
+
+
+def auto_register_layer_classes(values: Iterable[Any] | dict[str, Any] | ModuleType | str) -> None:
+    """
+    Registers all layer classes that have a ``layer_class`` name of their own.
+
+    :param values: objects, for instance ``list(globals().values())``; or a module; or the name of a Python file
+    """
+    if isinstance(values, str):
+        namespace: dict[str, Any] = {"__name__": "__layers__", "__file__": values}
+        with open(values) as f:
+            exec(compile(f.read(), values, "exec"), namespace)
+        values = namespace
+    if isinstance(values, ModuleType):
+        values = vars(values)
+    if isinstance(values, dict):
+        values = values.values()
+    for value in list(values):
+        if isinstance(value, type) and "layer_class" in vars(value) and value.layer_class:
+            register_layer_class(value)
+
+
+def get_layer_class(name: str, raise_exception: bool = True) -> type[LayerBase] | None:
+    """
+    :param name: as in a config
+    :param raise_exception: else None for an unknown one
+    :return: class
+    :raises UnknownLayerClass: with the nearest names
+    """
+    _load_builtin()
+    if name in _classes:
+        return _classes[name]
+    if not raise_exception:
+        return None
+    raise UnknownLayerClass("unknown layer class %r.%s" % (name, did_you_mean(name, _classes)))
+
+
+def get_layer_class_name_list() -> list[str]:
+    """
+    :return: all names
+    """
+    _load_builtin()
+    return sorted(_classes)
+
+
+def _load_builtin() -> None:
+    global _builtin_loaded
+    if not _builtin_loaded:
+        _builtin_loaded = True
+        for module in BUILTIN_MODULES:
+            importlib.import_module("returnn.layers." + module)

@@ -1,0 +1,81 @@
+"""Which axes of several sources are the same one, as old configs mean it.
+
+rf matches dims by identity alone. In the layer dict, features of equal size are the same axis, an axis of size 1 is repeated
+over the other's, and a dynamic axis whose lengths are not known is the one of another source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from returnn.tensor import Dim, Tensor
+from returnn.util.behavior_version import BehaviorVersion
+
+
+def unify(sources: Sequence[Tensor], *, features: bool = True) -> list[Tensor]:
+    """
+    :param sources: of one layer
+    :param features: match feature axes too; False where they are joined
+    :return: the same values; axes that mean the same have the same dim
+    """
+    if len(sources) < 2:
+        return list(sources)
+    order = sorted(range(len(sources)), key=lambda i: -len(sources[i].dims))
+    res: dict[int, Tensor] = {order[0]: sources[order[0]]}
+    for i in order[1:]:
+        x = sources[i]
+        for other in list(res):
+            changed, x = _match(res[other], x, features)
+            res[other] = changed
+        res[i] = x
+    return [res[i] for i in range(len(sources))]
+
+
+def _match(a: Tensor, b: Tensor, features: bool) -> tuple[Tensor, Tensor]:
+    """
+    :return: both, with the dims of ``a`` in ``b`` where they mean the same; axes of size 1 that the other has dropped
+    """
+    free_a = [d for d in a.dims if d not in b.dims and (features or d != a.feature_dim)]
+    free_b = [d for d in b.dims if d not in a.dims and (features or d != b.feature_dim)]
+    for dim in free_b:
+        partner = _partner(dim, b, free_a, a)
+        if partner is None:
+            continue
+        free_a.remove(partner)
+        if partner.dimension == 1 and dim.dimension != 1:
+            a = _broadcast(a, partner, dim)
+        elif dim.dimension == 1 and partner.dimension != 1:
+            b = _broadcast(b, dim, partner)
+        else:
+            b = _replaced(b, dim, partner)
+    return a, b
+
+
+def _partner(dim: Dim, x: Tensor, candidates: list[Dim], other: Tensor) -> Dim | None:
+    broadcast = not BehaviorVersion.get() >= 11
+    is_feature = dim == x.feature_dim
+    for candidate in candidates:
+        if is_feature != (candidate == other.feature_dim):
+            continue
+        if dim.is_static and candidate.is_static:
+            if dim.dimension == candidate.dimension and (BehaviorVersion.get() < 16 or dim.auto_generated):
+                return candidate
+        if broadcast and 1 in (dim.dimension, candidate.dimension):
+            return candidate
+        if dim.is_dynamic and candidate.is_dynamic and not (dim.is_dim_known() and candidate.is_dim_known()):
+            if dim.size_dims is None or candidate.size_dims is None:
+                return candidate
+    return None
+
+
+def _replaced(x: Tensor, dim: Dim, new: Dim) -> Tensor:
+    dims = list(x.dims)
+    dims[x.get_axis_from_dim(dim)] = new
+    res = x.copy_template_new_dim_tags(dims, keep_special_axes=True)
+    res.raw_tensor = x.raw_tensor
+    return res
+
+
+def _broadcast(x: Tensor, dim: Dim, new: Dim) -> Tensor:
+    """drops the axis of size 1; the operation repeats what is left over ``new``"""
+    return x.copy_squeeze_axes([x.get_axis_from_dim(dim)])

@@ -1,0 +1,676 @@
+"""Network: the layers of one layer dict, their parameters, losses and constraints. Independent of the backend."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+import returnn.frontend as rf
+from returnn.config import Config, get_global_config
+from returnn.layers.base import LayerBase
+from returnn.layers.loss import get_loss_class
+from returnn.layers.source import SourceLayer
+from returnn.layers.subnetwork import SubnetworkInputLayer
+from returnn.log import log
+from returnn.tensor import Dim, DimKind, Tensor
+from returnn.tensor.backend import Backend
+from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
+
+from .construct import LayerMissing, build, construct_all
+from .errors import LayerNotFound
+from .extern_data import ExternData
+from .loss_holder import LossHolder
+
+_current: list[Network] = []
+
+
+class Network:
+    """A layer dict, built. A sub-network is a Network too, with ``parent_net``; parameters and data belong to the root."""
+
+    backend: Backend
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        extern_data: ExternData | None = None,
+        rnd_seed: int | None = None,
+        train_flag: Any = None,
+        eval_flag: bool | None = None,
+        search_flag: bool | None = None,
+        parent_layer: LayerBase | None = None,
+        parent_net: Network | None = None,
+        name: str | None = None,
+    ):
+        """
+        :param config: the global one by default
+        :param extern_data: from the config by default
+        :param rnd_seed: 42 by default; that of a sub-network is drawn from its parent
+        :param train_flag: whether we train; a bool, or a raw bool scalar. If not False, losses are built too
+        :param eval_flag: build losses
+        :param search_flag: search
+        :param parent_layer: of a sub-network
+        :param parent_net: of a sub-network
+        :param name: "root" by default
+        """
+        self.parent_net = parent_net
+        self.parent_layer = parent_layer
+        self.name = name or ("root" if parent_net is None else "")
+        if config is None:
+            config = parent_net._config if parent_net else get_global_config(return_empty_if_none=True)
+        self._config = config
+        if rnd_seed is None:
+            rnd_seed = parent_net.random.randint(2**31) if parent_net else 42
+        self.rnd_seed = rnd_seed
+        self.random = numpy.random.RandomState(rnd_seed)
+        self.train_flag = _first_given(train_flag, parent_net and parent_net.train_flag, False)
+        self.search_flag = bool(_first_given(search_flag, parent_net and parent_net.search_flag, False))
+        self.eval_flag = bool(_first_given(eval_flag, parent_net and parent_net.eval_flag, False))
+        if self.train_flag is not False:
+            self.eval_flag = True
+        self.layers: dict[str, LayerBase] = {}
+        self.layers_desc: dict[str, dict[str, Any]] = {}
+        self.subnets: dict[str, Network] = {}
+        self.losses: list[LossHolder] | None = None
+        self.used_data_keys: set[str] = set()
+        self._dims: dict[tuple[str, str], Dim] = {}
+        self._params: dict[str, tuple[Any, Tensor]] = {}
+        self._trainable: dict[str, bool] = {}
+        self._updates: list[Any] = []
+        self._all_trainable = True
+        self._run_opts: dict[str, Any] = {}
+        self._graph_reset_callbacks: list[Callable[[], None]] = []
+        self._run_finished_callbacks: list[Callable[[], None]] = []
+        if extern_data is not None or parent_net is not None:
+            self.extern_data = parent_net.extern_data if extern_data is None else extern_data
+        else:
+            self.extern_data = self._extern_data_from_config()
+
+    def _extern_data_from_config(self) -> ExternData:
+        extern_data = ExternData()
+        extern_data.init_from_config(self._config)
+        return extern_data
+
+    def __repr__(self) -> str:
+        flags = []
+        if self.train_flag is True:
+            flags.append("train")
+        elif self.train_flag is not False:
+            flags.append("train=dynamic")
+        if self.search_flag:
+            flags.append("search")
+        name = (self.name_prefix.rstrip("/") and "root/" + self.name_prefix.rstrip("/")) or self.name
+        return "<%s %s>" % (type(self).__name__, " ".join(["%r" % name] + flags))
+
+    # ---- place among networks
+
+    @property
+    def is_subnetwork(self) -> bool:
+        """whether this is the inside of a layer"""
+        return self.parent_net is not None
+
+    def get_root_network(self) -> Network:
+        """
+        :return: outermost
+        """
+        return self.parent_net.get_root_network() if self.parent_net else self
+
+    @property
+    def name_prefix(self) -> str:
+        """in front of layer names, "" in the root, else with "/" at the end"""
+        return self.parent_net.name_prefix + self.name + "/" if self.parent_net else ""
+
+    @property
+    def name_prefix_for_log(self) -> str:
+        """the same, with the name of the root"""
+        return self.get_root_network().name + "/" + self.name_prefix
+
+    def scope_of_layer(self, name: str, name_scope: str | None) -> str:
+        """
+        :param name: of a layer
+        :param name_scope: its option
+        :return: in front of the names of its parameters, without "/" at the end
+        """
+        if name_scope is not None and name_scope.startswith("/"):
+            return name_scope[1:]
+        own = _scope_text(name) if name_scope is None else name_scope
+        return "/".join(x for x in (self._scope(), own) if x)
+
+    def _scope(self) -> str:
+        if self.parent_net is None:
+            return ""
+        desc = self.parent_net.layers_desc.get(self.name, {})
+        return self.parent_net.scope_of_layer(self.name, desc.get("name_scope"))
+
+    def get_config(self) -> Config:
+        """
+        :return: of this run
+        """
+        return self._config
+
+    @classmethod
+    def get_current_network(cls) -> Network | None:
+        """
+        :return: that which is being built
+        """
+        return _current[-1] if _current else None
+
+    # ---- construction
+
+    def construct_from_dict(self, net_dict: dict[str, Any]) -> None:
+        """
+        :param net_dict: layer dict; keys with "#" in front are not layers
+        :raises NetworkLayerException: what is wrong with which layer
+        """
+        if not isinstance(net_dict, dict):
+            raise ConfigError("network must be a dict, layer name -> options, but is %r" % (net_dict,))
+        self._all_trainable = net_dict.get("#trainable", True) is not False
+        with self.run_ctx():
+            construct_all(self, net_dict)
+            self._make_losses()
+
+    construct_from = construct_from_dict
+
+    @contextlib.contextmanager
+    def run_ctx(self) -> Iterator[None]:
+        """
+        Inside, operations of :mod:`returnn.frontend` know the train flag, step and seed of this network.
+        """
+        root = self.get_root_network()
+        ctx = rf.RunCtx(train_flag=root.train_flag, step=root.step_for_noise(), random_seed=root.seed_for_noise())
+        _current.append(self)
+        try:
+            with rf.run_ctx(ctx):
+                yield
+        finally:
+            _current.pop()
+
+    def step_for_noise(self) -> Any:
+        """
+        :return: global train step: int or raw scalar
+        """
+        return 0
+
+    def seed_for_noise(self) -> int:
+        """
+        :return: of the experiment; not of the epoch in which this process started, so that a resumed run draws the same
+        """
+        return self._config.int("random_seed", 0) or 42
+
+    def log_layer(self, name: str, output: Tensor) -> None:
+        """
+        :param name: of a layer that will be built
+        :param output: its template
+        """
+        stream = log.v1 if self._config.bool("debug_print_layer_output_template", False) else log.v3
+        print("layer %s%r: %s" % (self.name_prefix_for_log, name, output.short_repr()), file=stream)
+
+    def dim_of_layer(self, layer_name: str, key: str, size: int | None, kind: DimKind) -> Dim:
+        """
+        :return: the dim of (layer, key); always the same object
+        """
+        dim = self._dims.get((layer_name, key))
+        if dim is None or dim.dimension != size:
+            description = "%s%s:%s" % (self.name_prefix, layer_name, key)
+            dim = Dim(size, description=description, kind=kind, auto_generated=True)
+            self._dims[(layer_name, key)] = dim
+        return dim
+
+    # ---- layers by name
+
+    def has_layer(self, name: str) -> bool:
+        """
+        :return: whether it is in the layer dict
+        """
+        return name in self.layers_desc
+
+    def get_layer(self, name: str) -> LayerBase:
+        """
+        :param name: ``NAME``, ``SUB/NAME``, ``data``, ``data:KEY``, ``base:NAME``
+        :return: built already, except for data
+        :raises LayerNotFound: with the nearest names
+        """
+        try:
+            return self.get_layer_or_missing(name)
+        except LayerMissing:
+            raise self._not_found(name, "was not built") from None
+
+    def get_layer_or_missing(self, name: str) -> LayerBase:
+        """
+        :param name: as in ``from``
+        :return: built
+        :raises LayerMissing: it has to be built first
+        :raises LayerNotFound: there is no such one
+        """
+        if name.startswith("base:"):
+            if self.parent_net is None:
+                raise self._not_found(name, "there is no network around this one")
+            return self.parent_net.get_layer_or_missing(name[len("base:") :])
+        if name in self.layers:
+            return self.layers[name]
+        if name in self.layers_desc:
+            raise LayerMissing(self, name)
+        if name == "data" or name.startswith("data:"):
+            return self._data_layer(name)
+        if "/" in name:
+            return self._sub_layer(*name.split("/", 1), name)
+        raise self._not_found(name)
+
+    def _not_found(self, name: str, why: str = "") -> LayerNotFound:
+        known = list(self.layers_desc)
+        text = "layer %r not found in %r%s.%s" % (name, self, ": " + why if why else "", did_you_mean(name, known))
+        if not did_you_mean(name, known) and len(known) <= 30:
+            text += " Layers: %s" % ", ".join(sorted(known))
+        return LayerNotFound(text, layer_name=name, network=self, net_dict=self.layers_desc)
+
+    def _sub_layer(self, outer: str, inner: str, name: str) -> LayerBase:
+        desc = self.layers_desc.get(outer)
+        if desc is not None and desc.get("class") == "subnetwork" and isinstance(desc.get("subnetwork"), dict):
+            return self.subnet(outer).get_layer_or_missing(inner)
+        layer = self.get_layer_or_missing(outer).get_sub_layer(inner)
+        if layer is None:
+            raise self._not_found(name, "layer %r has no such part" % outer)
+        return layer
+
+    def subnet(self, name: str) -> Network:
+        """
+        :param name: of a layer of class subnetwork
+        :return: the network inside
+        """
+        if name not in self.subnets:
+            net = type(self)(parent_net=self, name=name)
+            subnetwork = self.layers_desc[name]["subnetwork"]
+            net.layers_desc = {key: value for key, value in subnetwork.items() if not key.startswith("#")}
+            self.subnets[name] = net
+        return self.subnets[name]
+
+    def _data_layer(self, name: str) -> LayerBase:
+        if self.parent_net is not None:
+            layer = self._subnet_data(name)
+            if layer is not None:
+                return layer
+            return self.parent_net.get_root_network().get_layer_or_missing(name)
+        key = name[len("data:") :] if name.startswith("data:") else None
+        opts = {"name": name, "network": self, "data_key": key}
+        with self.run_ctx():
+            layer = SourceLayer(**opts, output=SourceLayer.get_out_data_from_opts(**opts))
+        self.layers[name] = layer
+        return layer
+
+    def _subnet_data(self, name: str) -> LayerBase | None:
+        """sources of the layer outside"""
+        desc = self.parent_net.layers_desc[self.name]
+        names = desc.get("from", "data" if self.parent_net.is_subnetwork or "from" not in desc else [])
+        names = [n for n in ([names] if isinstance(names, str) else names) if n != "none"]
+        if desc.get("concat_sources", True):
+            if name != "data":
+                return None
+        else:
+            by_name = {"data:%i" % i: n for i, n in enumerate(names)} | {"data:" + n: n for n in names}
+            if names:
+                by_name["data"] = names[0]
+            if name not in by_name:
+                return None
+            names = [by_name[name]]
+        if not names:
+            raise ConfigError('"data" is used in the subnetwork %r, but its "from" is empty' % self.name_prefix)
+        sources = [self.parent_net.get_layer_or_missing(n) for n in names]
+        opts = {k: desc[k] for k in ("dropout", "dropout_noise_shape", "dropout_axis", "dropout_on_forward") if k in desc}
+        opts.update(name=name, network=self, sources=sources)
+        layer = SubnetworkInputLayer(**opts, output=SubnetworkInputLayer.get_out_data_from_opts(**opts))
+        self.layers[name] = layer
+        return layer
+
+    def all_layers(self) -> Iterator[tuple[str, LayerBase]]:
+        """
+        :return: path and layer, of this network and those inside; sorted by path
+        """
+        found = {self.name_prefix + name: layer for name, layer in self.layers.items() if "/" not in name}
+        for net in self.subnets.values():
+            found.update(net.all_layers())
+        yield from sorted(found.items())
+
+    # ---- extern data
+
+    def get_extern_data(self, key: str | None, mark_data_key_as_used: bool = True) -> Tensor:
+        """
+        :param key: None: default input
+        :param mark_data_key_as_used: it has to be fed then
+        """
+        root = self.get_root_network()
+        if key is None:
+            key = root.extern_data.default_input
+        if key not in root.extern_data.data and key in ("seq_tag", "seq_idx"):
+            root.make_seq_info(key)
+        data = root.extern_data.get_data(key)
+        if mark_data_key_as_used:
+            root.used_data_keys.add(key)
+        return data
+
+    def make_seq_info(self, key: str) -> None:
+        """
+        Adds ``seq_tag`` (string [batch]) or ``seq_idx`` (int32 [batch]) to the extern data.
+        """
+        data = Tensor(key, shape=(), dtype="string" if key == "seq_tag" else "int32")
+        self.extern_data.data[key] = data
+        self.extern_data.extra_added_keys.add(key)
+
+    def register_extern_data(self, key: str, value: Tensor) -> None:
+        """
+        :param key: new data key
+        :param value: output of a layer
+        """
+        root = self.get_root_network()
+        data = value.copy(name=key)
+        data.available_for_inference = value.available_for_inference
+        root.extern_data.data[key] = data
+        root.extern_data.extra_added_keys.add(key)
+
+    def get_used_data_keys(self) -> set[str]:
+        """
+        :return: keys that have to be fed
+        """
+        return {key for key in self.get_root_network().used_data_keys if not self._is_computed(key)}
+
+    def _is_computed(self, key: str) -> bool:
+        extern_data = self.get_root_network().extern_data
+        return key in extern_data.extra_added_keys and key not in ("seq_tag", "seq_idx")
+
+    def get_data_batch_dim(self) -> Any:
+        """
+        :return: raw scalar: number of sequences
+        """
+        _, data = self.get_root_network().extern_data.get_sorted_data_items()[0]
+        return data.get_batch_dim()
+
+    def get_default_target(self) -> str:
+        """
+        :return: data key
+        """
+        return self.extern_data.default_target
+
+    # ---- parameters
+
+    def create_param(
+        self, name: str, shape: list[int], dtype: str, *, init: Any, trainable: bool
+    ) -> tuple[Any, Any]:
+        """
+        :param name: full
+        :return: variable, raw value
+        :raises ConfigError: the name is taken by a parameter of another shape
+        """
+        root = self.get_root_network()
+        if name not in root._params:
+            trainable = trainable and self._enclosing_trainable()
+            var, raw = self.backend.create_parameter(name, shape, dtype, init=init, trainable=trainable)
+            root._params[name] = (var, Tensor(name, [Dim(n, description=name) for n in shape], dtype, raw_tensor=raw))
+            root._trainable[name] = trainable
+        var, tensor = root._params[name]
+        if tensor.batch_shape != tuple(shape):
+            raise ConfigError("parameter %r exists with shape %s, needed is %s" % (name, tensor.batch_shape, tuple(shape)))
+        return var, tensor.raw_tensor
+
+    def _enclosing_trainable(self) -> bool:
+        if self.parent_net is None:
+            return True
+        desc = self.parent_net.layers_desc.get(self.name, {})
+        return bool(desc.get("trainable", True)) and self.parent_net._enclosing_trainable()
+
+    def param_tensor(self, var: Any) -> Tensor:
+        """
+        :param var: of a layer's ``params``
+        :return: its value
+        """
+        for known, tensor in self.get_root_network()._params.values():
+            if known is var:
+                return tensor
+        raise KeyError(var)
+
+    def get_params_list(self) -> list[Any]:
+        """
+        :return: variables, each once, sorted by name
+        """
+        return [var for _, (var, _) in sorted(self.get_root_network()._params.items())]
+
+    def get_trainable_params(self) -> list[Any]:
+        """
+        :return: those that the updater may change
+        """
+        root = self.get_root_network()
+        if not root._all_trainable:
+            return []
+        return [var for name, (var, _) in sorted(root._params.items()) if root._trainable[name]]
+
+    def get_num_params(self) -> int:
+        """
+        :return: number of numbers
+        """
+        return sum(int(numpy.prod(t.batch_shape)) for _, t in self.get_root_network()._params.values())
+
+    def register_update(self, var: Any, raw_value: Any, *, only_in_training: bool) -> None:
+        """
+        :param var: changes in each step
+        :param raw_value: to this
+        :param only_in_training: not in evaluation
+        """
+        raise NotImplementedError
+
+    # ---- training
+
+    def cond_on_train(self, fn_train: Callable[[], Any], fn_eval: Callable[[], Any]) -> Any:
+        """
+        :param fn_train: -> Tensor or raw value
+        :param fn_eval: of the same dims
+        :return: of the first one if we train, else of the second. Only that one is computed.
+        """
+        if self.train_flag is True:
+            return fn_train()
+        if self.train_flag is False:
+            return fn_eval()
+        template: list[Tensor] = []
+
+        def raw_of(function: Callable[[], Any]) -> Callable[[], Any]:
+            def call() -> Any:
+                value = function()
+                if not isinstance(value, Tensor):
+                    return value
+                if template:
+                    value = value.copy_transpose(template[0].dims)
+                template.append(value)
+                return value.raw_tensor
+
+            return call
+
+        raw = self.backend.cond(self.train_flag, raw_of(fn_train), raw_of(fn_eval))
+        return template[0].like(raw) if template else raw
+
+    # ---- losses
+
+    def make_loss(self, cls: type[LayerBase], d: dict[str, Any], get_layer: Callable[[str], LayerBase]) -> None:
+        """
+        Puts a loss object into the options of a layer, in place.
+
+        :param cls: class of the layer
+        :param d: its options
+        :param get_layer: for options that are layers
+        """
+        name = d.pop("loss", None)
+        opts = d.pop("loss_opts", None)
+        scale = d.pop("loss_scale", None)
+        only_non_search = d.pop("loss_only_on_non_search", None)
+        if not name:
+            for key, value in [("loss_opts", opts), ("loss_scale", scale)]:
+                if value is not None:
+                    raise ConfigError("loss not defined, do not set %s" % key)
+            return
+        if not isinstance(name, str):
+            raise ConfigError("loss must be a name, but is %r" % (name,))
+        d["_loss_name"] = name
+        loss_class = get_loss_class(name)
+        if not self.eval_flag or (only_non_search and self.search_flag):
+            return
+        opts = dict(opts or {})
+        if scale is not None:
+            if opts.setdefault("scale", scale) != scale:
+                raise ConfigError("loss_scale is %r, but loss_opts has scale %r" % (scale, opts["scale"]))
+        if isinstance(opts.get("custom_inv_norm_factor"), str):
+            opts["custom_inv_norm_factor"] = get_layer(opts["custom_inv_norm_factor"])
+        try:
+            d["loss"] = loss_class(base_network=self, **opts)
+        except TypeError as exc:
+            raise ConfigError("loss_opts of loss %r: %s" % (name, exc)) from exc
+
+    def loss_name_of(self, layer: LayerBase) -> str | None:
+        """
+        :return: name of its loss, also where losses are not built
+        """
+        return getattr(layer, "_loss_name", None)
+
+    def _make_losses(self) -> None:
+        holders = []
+        for path, layer in self.all_layers():
+            if layer.loss is not None and not isinstance(layer.loss, str):
+                try:
+                    holders.append(LossHolder(name=path, loss=layer.loss, layer=layer))
+                except ConfigError as exc:
+                    raise ConfigError('network["%s"]: %s' % (path, exc)) from exc
+        self.losses = holders
+
+    def get_losses(self) -> list[LossHolder]:
+        """
+        :return: sorted by name
+        """
+        return list(self.losses or ())
+
+    def get_total_loss(self) -> Any:
+        """
+        :return: raw scalar, or 0: sum of the losses, scaled
+        """
+        return self._total([h.get_loss_value_for_objective() for h in self.get_losses()])
+
+    def get_total_constraints(self) -> Any:
+        """
+        :return: raw scalar, or 0: sum over all layers
+        """
+        values = [layer.get_constraints_value() for _, layer in self.all_layers()]
+        return self._total([None if v is None else v.raw_tensor for v in values])
+
+    def get_objective(self) -> Any:
+        """
+        :return: raw scalar, or 0: what the updater minimises
+        """
+        return self._total([x for x in (self.get_total_loss(), self.get_total_constraints()) if not _is_zero(x)])
+
+    def _total(self, values: list[Any]) -> Any:
+        total: Any = 0
+        for value in values:
+            if value is not None:
+                total = value if _is_zero(total) else self.backend.binary("add", total, value)
+        return total
+
+    # ---- outputs
+
+    def get_output_layers(self) -> list[LayerBase]:
+        """
+        :return: layers named output, and those with a loss
+        """
+        return [layer for path, layer in self.all_layers() if layer.name == "output" or layer.loss is not None]
+
+    def get_default_output_layer_name(self) -> str | None:
+        """
+        :return: "output", or the only output layer
+        """
+        if "output" in self.layers:
+            return "output"
+        found = [layer for layer in self.get_output_layers() if layer.network is self]
+        return found[0].name if len(found) == 1 else None
+
+    def get_default_output_layer(self, must_exist: bool = True) -> LayerBase | None:
+        """
+        :param must_exist: else None if there is none
+        :raises LayerNotFound: listing the layers
+        """
+        name = self.get_default_output_layer_name()
+        if name is None:
+            if must_exist:
+                raise LayerNotFound("there is no default output layer. Layers: %s" % ", ".join(sorted(self.layers)))
+            return None
+        return self.layers[name]
+
+    # ---- state of a run
+
+    def set_run_opts(self, **opts: Any) -> None:
+        """
+        :param opts: epoch, dataset_name: for layers that write files
+        """
+        self._run_opts = opts
+
+    def get_run_opts(self) -> dict[str, Any]:
+        """
+        :return: of :func:`set_run_opts`
+        """
+        return self.get_root_network()._run_opts
+
+    def register_graph_reset_callback(self, callback: Callable[[], None]) -> None:
+        """
+        :param callback: called once, before the network goes away
+        """
+        self.get_root_network()._graph_reset_callbacks.append(callback)
+
+    def register_run_finished_callback(self, callback: Callable[[], None]) -> None:
+        """
+        :param callback: called after each pass over a dataset
+        """
+        self.get_root_network()._run_finished_callbacks.append(callback)
+
+    def call_graph_reset_callbacks(self) -> None:
+        """Calls them, and forgets them."""
+        callbacks, self._graph_reset_callbacks = self._graph_reset_callbacks, []
+        for callback in callbacks:
+            callback()
+
+    def call_run_finished_callbacks(self) -> None:
+        """Calls them."""
+        for callback in self._run_finished_callbacks:
+            callback()
+
+    # ---- text
+
+    def print_network_info(self, name: str = "Network") -> None:
+        """
+        :param name: headline
+        """
+        lines = ["%s layer topology:" % name]
+        lines.append("  extern data: %s" % self.extern_data.get_data_description())
+        lines.append("  used data keys: %s" % sorted(self.used_data_keys))
+        lines.append("  layers:")
+        for path, layer in self.all_layers():
+            dim = layer.output.dim
+            lines.append("    layer %s %r #: %s" % (layer.layer_class, path, "unknown" if dim is None else dim))
+        if not self.layers:
+            lines.append("    (no layers)")
+        lines.append("net params #: %i" % self.get_num_params())
+        lines.append("net trainable params: %s" % self.get_trainable_params())
+        for line in lines:
+            print(line, file=log.v2)
+
+
+def _first_given(*values: Any) -> Any:
+    return next((v for v in values if v is not None), None)
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value == 0
+
+
+def _scope_text(name: str) -> str:
+    """a layer name as part of a variable name"""
+    text = name.encode("ascii", "ignore").decode("ascii")
+    for char in ":(){}&+-*'\", ":
+        text = text.replace(char, "__")
+    if text[:1] in ("_", "-", "\\", "/"):
+        text = ".%i.%s" % (ord(text[0]), text[1:])
+    return text

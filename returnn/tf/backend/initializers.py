@@ -1,0 +1,47 @@
+"""Initial values of parameters on TensorFlow, with the random generators of ``tf.compat.v1`` and their seeds.
+
+With the same graph seed and the same seed for each parameter, a network starts from the same values as it always did.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from returnn.frontend import init as rf_init
+from returnn.tf.compat import tf, v1
+
+
+def initial_value(init: rf_init.ParamInit, shape: tuple[int, ...], dtype: str) -> Any:
+    """
+    :param init: what the config asks for
+    :param shape: of the parameter
+    :param dtype:
+    :return: graph tensor
+    """
+    if isinstance(init, rf_init.Constant):
+        if getattr(init.value, "ndim", 0) or isinstance(init.value, (list, tuple)):
+            return tf.constant(init.array(shape, dtype))
+        return tf.fill(shape, tf.constant(init.value, dtype=dtype))
+    if isinstance(init, rf_init.VarianceScaling):
+        return _variance_scaling(init, shape, dtype)
+    if isinstance(init, rf_init.RandomNormal):
+        function = v1.truncated_normal if init.truncated else v1.random_normal
+        return function(shape, init.mean, init.stddev, dtype, seed=init.seed)
+    if isinstance(init, rf_init.RandomUniform):
+        return v1.random_uniform(shape, init.minval, init.maxval, dtype, seed=init.seed)
+    if isinstance(init, rf_init.Orthogonal):
+        return v1.orthogonal_initializer(gain=init.gain, seed=init.seed, dtype=tf.as_dtype(dtype))(shape)
+    if isinstance(init, rf_init.Identity):
+        return tf.eye(*shape, dtype=dtype) * init.gain
+    raise TypeError("unknown initialiser %r" % (init,))
+
+
+def _variance_scaling(init: rf_init.VarianceScaling, shape: tuple[int, ...], dtype: str) -> Any:
+    variance = init.variance(shape)
+    if init.distribution == "uniform":
+        limit = math.sqrt(3.0 * variance)
+        return v1.random_uniform(shape, -limit, limit, dtype, seed=init.seed)
+    if init.distribution == "untruncated_normal":
+        return v1.random_normal(shape, 0.0, math.sqrt(variance), dtype, seed=init.seed)
+    return v1.truncated_normal(shape, 0.0, math.sqrt(variance) / rf_init.TRUNCATED_STDDEV, dtype, seed=init.seed)

@@ -1,0 +1,710 @@
+"""The life of a training on TensorFlow: build, load, train epoch by epoch, evaluate, save.
+
+An epoch ends in this order, each file whole: optimizer state, learning-rate file with the train scores, model. The
+rename of the model's ``.index`` commits the epoch. So a run that is killed, whenever, goes on from the last committed
+epoch with all that belongs to it, and trains the next one exactly as an unbroken run does; scores of evaluation sets
+that are missing for the committed epoch are computed first.
+The graph is final before the first step: memory does not grow over the epochs.
+Elsewhere: one pass over a dataset in runner.py, files in checkpoint.py, names of files and the choice among them in
+:mod:`returnn.engine.base`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy
+
+from returnn.config import Config
+from returnn.datasets.basic import Dataset, set_config_extern_data_from_dataset
+from returnn.datasets.create import init_dataset
+from returnn.engine.base import EngineBase
+from returnn.engine.batch import BatchSetGenerator
+from returnn.engine.checkpoint_files import OPTIM_SUFFIX, delete_old_optimizer_states, strip_checkpoint_suffix
+from returnn.engine.model_cleanup import CleanupOptions
+from returnn.learning_rate_control import load_learning_rate_control_from_config
+from returnn.log import log
+from returnn.tf.checkpoint import (
+    INDEX_SUFFIX,
+    CheckpointSaver,
+    DamagedCheckpointError,
+    assign_values,
+    check_fits,
+    checkpoint_exists,
+    read_checkpoint,
+    write_checkpoint_state,
+)
+from returnn.tf.compat import tf, v1
+from returnn.tf.data_pipeline import check_extern_data
+from returnn.tf.forward import forward_to_hdf
+from returnn.tf.network import TFNetwork
+from returnn.tf.runner import CancelTrainingException, Runner
+from returnn.tf.scores import format_score
+from returnn.tf.seeds import network_and_graph_seed
+from returnn.tf.session import make_session
+from returnn.tf.summaries import EventLogs
+from returnn.tf.updater import Updater
+from returnn.util.better_repr import better_repr
+from returnn.util.errors import ConfigError, UserError
+from returnn.util.files import atomic_write, remove_file, remove_stale_temp_files
+from returnn.util.format import hms
+from returnn.util.numbers_dict import NumbersDict
+
+__all__ = ["CancelTrainingException", "Engine", "Runner", "get_global_engine"]
+
+Values = dict[str, numpy.ndarray]
+"""Variable name -> value."""
+
+_TASKS_THAT_TRAIN = ("train", "initialize_model", "nop_init_net_train")
+
+_global_engine: Engine | None = None
+
+
+def get_global_engine() -> Engine:
+    """
+    :return: the engine of the running program
+    """
+    assert _global_engine is not None, "there is no engine yet"
+    return _global_engine
+
+
+class Engine(EngineBase):
+    """Owns graph, session, network and updater. One at a time: its graph is the default graph of the process."""
+
+    _damaged_checkpoints: ClassVar[set[str]] = set()
+    """Prefixes that this process found damaged, and therefore does not count as existing."""
+
+    def __init__(self, config: Config | None = None):
+        """
+        :param config: default: the global one
+        """
+        global _global_engine
+        _global_engine = self
+        super().__init__(config)
+        self.train_data: Dataset | None = None
+        self.eval_datasets: dict[str, Dataset] = {}
+        self.start_epoch: int | None = None
+        self.final_epoch: int | None = None
+        self.initial_learning_rate = 1.0
+        self.batch_size: Any = None
+        self.max_seqs = -1
+        self.max_seq_length: Any = 0
+        self.use_dynamic_train_flag = False
+        self.use_search_flag = False
+        self.use_eval_flag = True
+        self.network: TFNetwork | None = None
+        self.network_graph: tf.Graph | None = None
+        self.epoch_step_placeholder: tf.Tensor | None = None
+        self.tf_session: v1.Session | None = None
+        self.updater: Updater | None = None
+        self.event_logs = EventLogs(self.config)
+        self._model_saver: CheckpointSaver | None = None
+        self._optimizer_saver: CheckpointSaver | None = None
+        self._fetches: dict[tuple[bool, bool], dict[str, Any]] = {}
+        self._checked_datasets: set[int] = set()
+
+    # Datasets
+
+    @property
+    def dev_data(self) -> Dataset | None:
+        """The evaluation dataset ``dev``."""
+        return self.eval_datasets.get("dev")
+
+    @dev_data.setter
+    def dev_data(self, dataset: Dataset | None) -> None:
+        self._set_eval_dataset("dev", dataset)
+
+    @property
+    def eval_data(self) -> Dataset | None:
+        """The evaluation dataset ``eval``."""
+        return self.eval_datasets.get("eval")
+
+    @eval_data.setter
+    def eval_data(self, dataset: Dataset | None) -> None:
+        self._set_eval_dataset("eval", dataset)
+
+    def _set_eval_dataset(self, name: str, dataset: Dataset | None) -> None:
+        if dataset is None:
+            self.eval_datasets.pop(name, None)
+        else:
+            self.eval_datasets[name] = dataset
+
+    def get_eval_datasets(self) -> dict[str, Dataset]:
+        """
+        :return: name -> dataset, in the order of evaluation
+        """
+        return self.eval_datasets
+
+    def make_batches(
+        self,
+        dataset: Dataset,
+        *,
+        name: str | None = None,
+        batch_size: Any = None,
+        keep_seqs_apart: bool = False,
+        eval: bool = True,
+    ) -> BatchSetGenerator:
+        """
+        :param dataset: its epoch has been started
+        :param name: "train" gets all limits of the config, "dev" that of the sequence length, others none of them
+        :param batch_size: default: that of the config
+        :param keep_seqs_apart: also if the network is not recurrent
+        :param eval: losses are wanted
+        :return: the batches of the epoch, at least one
+        :raises UserError: there is none
+        """
+        opts: dict[str, Any] = {}
+        if name in ("train", "dev"):
+            opts["max_seq_length"] = self.max_seq_length
+        if name == "train":
+            opts.update(
+                min_seq_length=self._number_or_per_key("min_seq_length", 0),
+                max_pad_size=self._number_or_per_key("max_pad_size", None),
+                seq_drop=self.config.float("seq_drop", 0.0),
+                shuffle_batches=self.config.bool("shuffle_batches", False),
+            )
+        batches = dataset.generate_batches(
+            recurrent_net=keep_seqs_apart or self._is_recurrent(),
+            batch_size=self.batch_size if batch_size is None else batch_size,
+            max_seqs=self.max_seqs,
+            used_data_keys=self.get_data_keys(dataset, eval=eval),
+            **opts,
+        )
+        if not batches.has_more():
+            raise UserError(
+                f"{dataset.describe()} has nothing to work on in epoch {dataset.epoch}. Sequences: {batches.counts}. "
+                "Check its files and filters, and the limits of the sequence length."
+            )
+        return batches
+
+    def _is_recurrent(self) -> bool:
+        """
+        :return: whether frames depend on each other, so that sequences must stay apart
+        """
+        return any(layer.recurrent for layer in self.network.layers.values())
+
+    def get_data_keys(self, dataset: Dataset, *, eval: bool) -> set[str]:
+        """
+        :param dataset: its epoch has been started
+        :param eval: losses are wanted. Without them, targets that the dataset does not have are not needed.
+        :return: data keys that the network wants of the dataset
+        """
+        keys = set(self.network.used_data_keys)
+        if eval:
+            return keys
+        extern_data = self.network.extern_data.data
+        delivered = set(dataset.get_data_keys())
+        return {key for key in keys if key in delivered or extern_data[key].available_for_inference}
+
+    def check_dataset(self, dataset: Dataset, *, eval: bool = True) -> None:
+        """
+        :param dataset: its epoch has been started
+        :param eval: see :func:`get_data_keys`
+        :raises ConfigError: it does not deliver what ``extern_data`` says
+        """
+        if id(dataset) not in self._checked_datasets:
+            check_extern_data(self.network.extern_data, dataset, self.get_data_keys(dataset, eval=eval))
+            self._checked_datasets.add(id(dataset))
+
+    # Set up
+
+    def init_train_from_config(
+        self,
+        config: Config | None = None,
+        train_data: Dataset | None = None,
+        dev_data: Dataset | None = None,
+        eval_data: Dataset | None = None,
+    ) -> None:
+        """
+        Reads the options of a training, builds the network, and loads the newest model if there is one.
+
+        :param config: default: that of the constructor
+        :param train_data: initialized; not needed if only :func:`eval_model` follows
+        :param dev_data: initialized
+        :param eval_data: initialized
+        """
+        self.config = config = config or self.config
+        CleanupOptions.from_config(config)  # rather fail now than at the end of an epoch
+        self.train_data, self.dev_data, self.eval_data = train_data, dev_data, eval_data
+        for name, opts in (config.typed_value("eval_datasets") or {}).items():
+            defaults = {"name": name, **Dataset.get_default_kwargs_eval(config)}
+            self.eval_datasets[name] = init_dataset(opts, default_kwargs=defaults)
+        self.max_seq_length = self._number_or_per_key("max_seq_length", 0)
+        self.initial_learning_rate = config.float("learning_rate", 1.0)
+        self.use_dynamic_train_flag = config.value("task", "train") in _TASKS_THAT_TRAIN
+        self.learning_rate_control = load_learning_rate_control_from_config(config)
+        self.init_network_from_config(config)
+        if self.start_epoch is not None and not config.bool("dry_run", False):
+            self._remove_what_a_killed_run_left()
+
+    def _remove_what_a_killed_run_left(self) -> None:
+        for path in (self.model_filename, self.learning_rate_control.filename):
+            if path:
+                remove_stale_temp_files(path)
+        if self.model_filename:
+            delete_old_optimizer_states(self.model_filename, self.start_epoch - 1)
+
+    def init_network_from_config(
+        self,
+        config: Config | None = None,
+        *,
+        net_dict_post_proc: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> None:
+        """
+        Builds the network and loads the model that the config wants.
+
+        :param config: default: that of the constructor
+        :param net_dict_post_proc: may change the net dict
+        """
+        self.config = config = config or self.config
+        self.model_filename = config.value("model", None)
+        self.batch_size = self._number_or_per_key("batch_size", 1)
+        self.max_seqs = config.int("max_seqs", -1)
+        self.final_epoch = self.config_get_final_epoch(config)
+        epoch, filename, values, optimizer_values = self._choose_and_read_checkpoint()
+        if config.value("task", "train") == "train":
+            self.start_epoch = (epoch or 0) + 1
+            self.epoch = self.start_epoch
+        else:
+            self.epoch = epoch or (1 if filename is None else 0)
+        if config.typed_value("extern_data") is None and not config.has("num_outputs"):
+            self._set_extern_data_from_dataset()
+        net_dict = config.typed_value("network")
+        if not isinstance(net_dict, dict):
+            raise ConfigError(f"The config needs network = {{...}}, a dict of layers, but it is {net_dict!r}.")
+        self._build(net_dict_post_proc(dict(net_dict)) if net_dict_post_proc else net_dict)
+        self._init_variables()
+        if filename is None:
+            if config.value("task", "train") not in _TASKS_THAT_TRAIN:
+                print("No model will be loaded. Randomly initializing model.", file=log.v2)
+        else:
+            self._load_values(values, filename)
+            if self.updater is not None and epoch:
+                self._load_optimizer_values(optimizer_values, filename)
+        self.global_train_step = self.get_global_train_step()
+
+    def _set_extern_data_from_dataset(self) -> None:
+        dataset = self.train_data or next(iter(self.eval_datasets.values()), None)
+        if dataset is not None:
+            set_config_extern_data_from_dataset(self.config, dataset)
+
+    def _number_or_per_key(self, key: str, default: Any) -> Any:
+        """
+        :return: option that is a number, or a dict of numbers by data key
+        """
+        value = self.config.opt_typed_value(key)
+        if value is None or value == "":
+            return default
+        if isinstance(value, dict | NumbersDict):
+            return NumbersDict(value)
+        try:
+            return int(value)
+        except (TypeError, ValueError):
+            raise ConfigError(f"{key} = {value!r}: must be a number, or a dict of numbers by data key.") from None
+
+    def make_tf_session(self) -> None:
+        """Makes the session of the current graph; an older one is closed."""
+        if self.tf_session is not None:
+            self.tf_session.close()
+        self.tf_session = make_session(self.config, self.network_graph)
+
+    def is_requesting_for_gpu(self) -> bool:
+        """
+        :return: whether this runs on a GPU
+        """
+        return self.config.value("device", None) == "gpu"
+
+    def _build(self, net_dict: dict[str, Any]) -> None:
+        """Makes all ops of graph, updater and savers; in training nothing can be added later."""
+        v1.reset_default_graph()
+        self.network_graph = v1.get_default_graph()
+        self._fetches.clear()
+        self._checked_datasets.clear()
+        network_seed, graph_seed = network_and_graph_seed(self.config, epoch=self.epoch)
+        v1.set_random_seed(graph_seed)
+        train_flag: Any = False
+        if self.use_dynamic_train_flag:
+            with v1.name_scope("globals"):
+                train_flag = v1.placeholder(tf.bool, shape=(), name="train_flag")
+        self.network = TFNetwork(
+            config=self.config,
+            rnd_seed=network_seed,
+            train_flag=train_flag,
+            eval_flag=self.use_eval_flag,
+            search_flag=self.use_search_flag,
+            name="root",
+        )
+        self.network.construct_from_dict(net_dict)
+        self.network.print_network_info()
+        self.epoch_step_placeholder = self.network.get_epoch_step()
+        self._model_saver = CheckpointSaver(self.network.get_saveable_params_list(), name="save", with_meta=True)
+        self.updater = self._optimizer_saver = None
+        if self.use_dynamic_train_flag:
+            self._make_updater()
+        self.make_tf_session()
+
+    def _make_updater(self) -> None:
+        self.updater = Updater(
+            config=self.config, network=self.network, initial_learning_rate=self.initial_learning_rate
+        )
+        self.updater.set_trainable_vars(self.network.get_trainable_params())
+        optimizer_vars = self.updater.get_optimizer_vars()
+        if optimizer_vars:
+            self._optimizer_saver = CheckpointSaver(optimizer_vars, name="save_optimizer")
+        self.get_fetches(train=True, eval=True)
+        self.get_fetches(train=False, eval=True)
+        self.network_graph.finalize()
+
+    def _init_variables(self) -> None:
+        self.network.initialize_params(self.tf_session)
+        known = {var.op.name for var in self.network.get_saveable_params_list() + self.network.get_params_list()}
+        if self.updater is not None:
+            self.updater.init_optimizer_vars(self.tf_session)
+            known.update(var.op.name for var in [*self.updater.get_optimizer_vars(), self.updater.learning_rate_var])
+        others = [var for var in v1.global_variables() if var.op.name not in known]
+        if others:
+            print("Note: There are still these uninitialized variables: %s" % [v.name for v in others], file=log.v3)
+            self.tf_session.run([var.initializer for var in others])
+
+    # Loading
+
+    @classmethod
+    def get_existing_models(cls, config: Config, for_training: bool | None = None) -> dict[int, str]:
+        """See the base class. Without those that were found damaged."""
+        models = super().get_existing_models(config, for_training)
+        return {epoch: prefix for epoch, prefix in models.items() if prefix not in cls._damaged_checkpoints}
+
+    def _choose_and_read_checkpoint(self) -> tuple[int | None, str | None, Values, Values]:
+        """
+        A training that would go on from a damaged checkpoint of its own goes on from the one before.
+
+        :return: epoch, prefix (None: nothing to load), values of the model, values of the optimizer (may be empty)
+        """
+        goes_on_by_itself = (
+            self.config.value("task", "train") == "train"
+            and self.config.value("start_epoch", "auto") == "auto"
+            and self.config.int("load_epoch", -1) <= 0
+        )
+        while True:
+            epoch, prefix = self.get_epoch_model(self.config)
+            if prefix is None:
+                return epoch, None, {}, {}
+            try:
+                return epoch, prefix, read_checkpoint(prefix), self._read_optimizer_values(prefix)
+            except DamagedCheckpointError as exc:
+                is_own = self.get_existing_models(self.config).get(epoch) == prefix
+                if not (goes_on_by_itself and is_own):
+                    raise
+                print("%s\nGoing on without it, from the one before." % exc, file=log.v1)
+                self._damaged_checkpoints.add(prefix)
+
+    def _read_optimizer_values(self, prefix: str) -> Values:
+        prefix += OPTIM_SUFFIX
+        return read_checkpoint(prefix) if self.use_dynamic_train_flag and checkpoint_exists(prefix) else {}
+
+    def load_model(self, epoch: int | None = None, filename: str | None = None) -> None:
+        """
+        Sets the parameters of the network, and ``global_step``.
+
+        :param epoch: of this training; not together with ``filename``
+        :param filename: prefix, or one of the files
+        """
+        assert (epoch is None) != (filename is None), "give epoch or filename"
+        filename = self.get_epoch_model_filename(epoch) if filename is None else strip_checkpoint_suffix(filename)
+        print("Load model %s" % filename, file=log.v4)
+        self._load_values(read_checkpoint(filename), filename)
+        self.global_train_step = self.get_global_train_step()
+
+    def _load_values(self, values: Values, filename: str) -> None:
+        print("loading weights from %s" % filename, file=log.v2)
+        variables = self.network.get_saveable_params_list()
+        ignore_missing = self.config.bool("load_ignore_missing_vars", False)
+        check_fits(values, variables, filename=filename, ignore_missing=ignore_missing)
+        assign_values(self.tf_session, values, variables)
+
+    def _load_optimizer_values(self, values: Values, filename: str) -> None:
+        """Takes over what fits: the optimizer may be another one than before, the network may not."""
+        variables = self.updater.get_optimizer_vars()
+        fitting = [var for var in variables if var.op.name in values and values[var.op.name].shape == tuple(var.shape)]
+        if len(fitting) < len(variables):
+            print(
+                "Note: the optimizer starts anew in %i of its %i variables, there is no state for them in %r."
+                % (len(variables) - len(fitting), len(variables), filename + OPTIM_SUFFIX),
+                file=log.v2,
+            )
+        assign_values(self.tf_session, values, fitting)
+
+    # Saving
+
+    def save_model(self, filename: str | None = None) -> None:
+        """
+        Saves the parameters and ``global_step``. With ``dry_run`` nothing is saved.
+
+        :param filename: prefix. Default: that of the current epoch
+        """
+        filename = filename or self.get_epoch_model_filename()
+        if self.config.bool("dry_run", False):
+            return
+        print("Save model under %s" % filename, file=log.v4)
+        self._model_saver.save(self.tf_session, filename)
+        self._damaged_checkpoints.discard(filename)
+        write_checkpoint_state(filename)
+
+    def _save_epoch(self) -> None:
+        """Saves all that belongs to the current epoch, in the order that lets a killed run go on exactly."""
+        if self.config.bool("dry_run", False):
+            return
+        is_model_due = bool(self.model_filename) and (
+            self.epoch % self.config.int("save_interval", 1) == 0 or self.epoch == self.final_epoch
+        )
+        if is_model_due:
+            filename = self.get_epoch_model_filename()
+            remove_file(filename + INDEX_SUFFIX)  # of a former run: does not belong to what comes now
+            if self._optimizer_saver is not None:
+                self._optimizer_saver.save(self.tf_session, filename + OPTIM_SUFFIX)
+        self.learning_rate_control.save()
+        if is_model_due:
+            self.save_model()
+            delete_old_optimizer_states(self.model_filename, self.epoch)
+
+    # Training
+
+    def train(self) -> None:
+        """Trains up to the final epoch."""
+        print("start training at epoch %i" % self.start_epoch, file=log.v3)
+        print("using batch size: %r, max seqs: %i" % (self.batch_size, self.max_seqs), file=log.v4)
+        print("learning rate control: %s" % self.learning_rate_control, file=log.v4)
+        self._evaluate_what_is_missing(self.start_epoch - 1)
+        if self.start_epoch > self.final_epoch:
+            print(
+                "No epochs to train, start_epoch: %i, final_epoch: %i" % (self.start_epoch, self.final_epoch),
+                file=log.v1,
+            )
+            return
+        for epoch in [e for e in self.learning_rate_control.epoch_data if e >= self.start_epoch]:
+            self.learning_rate_control.forget_epoch_scores(epoch)
+        for epoch in range(self.start_epoch, self.final_epoch + 1):
+            self.epoch = epoch
+            self._grow_max_seq_length()
+            self._init_seq_order("train", self.train_data)
+            for name, dataset in self.eval_datasets.items():
+                self._init_seq_order(name, dataset)
+            self.init_train_epoch()
+            self.train_epoch()
+        print("Finished training in epoch %i." % self.epoch, file=log.v3)
+
+    def _evaluate_what_is_missing(self, epoch: int) -> None:
+        """A former run may have ended behind the training of an epoch, but before all its evaluations."""
+        if epoch < 1 or not self.config.value("learning_rate_file", None):
+            return
+        missing = [name for name in self.eval_datasets if not self.is_dataset_evaluated(name, epoch)]
+        if not missing or epoch not in self.learning_rate_control.epoch_data:
+            return
+        self.epoch = epoch
+        for name in missing:
+            print("Last epoch model not yet evaluated on %s. Doing that now." % name, file=log.v4)
+        self.eval_model(skip_already_evaluated=True)
+
+    def _grow_max_seq_length(self) -> None:
+        """The limit is a function of the epoch, so it is the same after a restart."""
+        growth = self.config.float("inc_seq_length", 0)
+        limit = self._number_or_per_key("max_seq_length", 0)
+        if growth and limit and not isinstance(limit, NumbersDict):
+            self.max_seq_length = int(limit + growth * self.epoch)
+            print("increasing sequence lengths to %i" % self.max_seq_length, file=log.v3)
+
+    def _init_seq_order(self, name: str, dataset: Dataset) -> None:
+        dataset.init_seq_order(epoch=self.epoch)
+        self.check_dataset(dataset)
+
+    def init_train_epoch(self) -> None:
+        """Sets the learning rate of the current epoch."""
+        self.learning_rate = self.learning_rate_control.get_learning_rate_for_epoch(self.epoch)
+        self.updater.set_learning_rate(self.learning_rate, session=self.tf_session)
+
+    def train_epoch(self) -> None:
+        """Trains one epoch, saves it, evaluates it. The sequence orders of all datasets have been set."""
+        print("start %s with learning rate %s ..." % (self.get_epoch_str(), self.learning_rate), file=log.v4)
+        if self.epoch == 1 and self.config.bool("save_epoch1_initial_model", False) and self.model_filename:
+            filename = self.get_epoch_model_filename(epoch=0)
+            print("save initial epoch1 model %s" % filename, file=log.v4)
+            self.save_model(filename)
+        start_time = time.monotonic()
+        meta = {
+            "global_train_step": self.global_train_step,
+            "effective_learning_rate": self._get_effective_learning_rate(),
+        }
+        trainer = Runner(
+            self,
+            dataset_name="train",
+            dataset=self.train_data,
+            batches=self.make_batches(self.train_data, name="train"),
+            train=True,
+        )
+        trainer.run("train epoch %s" % self.epoch)
+        if not trainer.finalized:
+            self._training_failed(trainer, suffix=".crash_%i" % trainer.device_crash_batch)
+        if not all(map(math.isfinite, trainer.score.values())):
+            print("Model seems broken, got inf or nan final score: %s" % trainer.score, file=log.v1)
+            if self.config.bool("stop_on_nonfinite_train_score", True):
+                self._training_failed(trainer, suffix=".broken")
+        self.global_train_step = self.get_global_train_step()
+        elapsed = time.monotonic() - start_time
+        meta.update(epoch_num_train_steps=trainer.num_steps, epoch_train_time_secs=round(elapsed))
+        self._set_epoch_scores("train", trainer)
+        self.learning_rate_control.set_epoch_meta(self.epoch, meta)
+        self._save_epoch()
+        print(
+            "%s score: %s error: %s elapsed: %s"
+            % (self.get_epoch_str(), format_score(trainer.score), format_score(trainer.error), hms(elapsed)),
+            file=log.v1,
+        )
+        self.eval_model(init_seq_order=False)
+        if self.config.bool_or_other("cleanup_old_models", None):
+            self.cleanup_old_models()
+
+    def _training_failed(self, trainer: Runner, *, suffix: str) -> None:
+        """
+        :param suffix: of the file name under which the parameters are saved for a look at them
+        :raises BaseException: always
+        """
+        exc = trainer.run_exception or UserError("The final score of the training is not finite: %s" % trainer.score)
+        if self.model_filename and not isinstance(exc, KeyboardInterrupt):
+            try:
+                self.save_model(self.get_epoch_model_filename() + suffix)
+            except UserError as save_exc:  # must not hide what happened first
+                print(save_exc, file=log.v1)
+        print("Trainer not finalized, quitting. (pid %i)" % os.getpid(), file=log.v1)
+        raise exc
+
+    def _get_effective_learning_rate(self) -> float:
+        if not self.config.typed_value("dynamic_learning_rate"):
+            return self.learning_rate
+        return float(str(self.tf_session.run(self.updater.effective_learning_rate)))  # the shortest that is the same
+
+    def _set_epoch_scores(self, name: str, runner: Runner) -> None:
+        scores = {"%s_score" % name: runner.score, "%s_error" % name: runner.error}
+        self.learning_rate_control.set_epoch_error(self.epoch, {key: value for key, value in scores.items() if value})
+
+    # Evaluation and forwarding
+
+    def eval_model(
+        self,
+        output_file: str | None = None,
+        output_per_seq_file: str | None = None,
+        loss_name: str | None = None,
+        output_per_seq_format: Any = None,
+        output_per_seq_file_format: str = "txt",
+        skip_already_evaluated: bool = False,
+        init_seq_order: bool = True,
+        lr_control_update_scores: bool = True,
+    ) -> None:
+        """
+        Computes losses and errors on all evaluation datasets.
+
+        :param output_file: gets ``{dataset: {"error": {..}, "score": {..}}}``
+        :param output_per_seq_file: not possible yet, with the three options behind
+        :param skip_already_evaluated: leave out what has scores for this epoch
+        :param init_seq_order: start the epoch of the datasets
+        :param lr_control_update_scores: put the scores into the learning-rate file
+        """
+        if output_per_seq_file:
+            raise UserError("eval_output_file_per_seq: scores by sequence are not there yet in this version.")
+        results: dict[str, dict[str, dict[str, float]]] = {}
+        report = []
+        for name, dataset in self.eval_datasets.items():
+            if skip_already_evaluated and self.is_dataset_evaluated(name):
+                continue
+            if init_seq_order:
+                self._init_seq_order(name, dataset)
+            tester = Runner(self, dataset_name=name, dataset=dataset, batches=self.make_batches(dataset, name=name))
+            tester.run("%s %r eval" % (self.get_epoch_str(), name))
+            if not tester.finalized:
+                print("Tester not finalized, quitting. (pid %i)" % os.getpid(), file=log.v1)
+                raise tester.run_exception
+            results[name] = {"score": tester.score, "error": tester.error}
+            report.append("%s: score %s error %s" % (name, format_score(tester.score), format_score(tester.error)))
+            if lr_control_update_scores:
+                self._set_epoch_scores(name, tester)
+                if not self.config.bool("dry_run", False):
+                    self.learning_rate_control.save()
+        if report:
+            print(" ".join(report), file=log.v1)
+        if output_file:
+            with atomic_write(output_file) as f:
+                f.write(better_repr(results) + "\n")
+
+    def forward_to_hdf(
+        self,
+        data: Dataset,
+        output_file: str,
+        combine_labels: str = "",
+        batch_size: int = 0,
+        output_layer: str | None = None,
+    ) -> None:
+        """
+        Writes the output of a layer for each sequence.
+
+        :param data: initialized
+        :param output_file: must not exist
+        :param combine_labels: must be empty
+        :param batch_size: in frames. Default: that of the config
+        :param output_layer: name. Default: the output layer of the network
+        """
+        if combine_labels:
+            raise ConfigError("combine_labels is not supported. Remove it from the config.")
+        forward_to_hdf(self, data, output_file, batch_size=batch_size or self.batch_size, output_layer=output_layer)
+
+    @staticmethod
+    def format_score(score: Mapping[str, float]) -> str:
+        """
+        :return: see :func:`returnn.tf.scores.format_score`
+        """
+        return format_score(score)
+
+    # What a Runner needs
+
+    def get_fetches(self, *, train: bool, eval: bool) -> dict[str, Any]:
+        """
+        :param train: with the update of the parameters
+        :param eval: with losses and errors
+        :return: name -> op or tensor
+        """
+        key = (train, eval)
+        if key not in self._fetches:
+            fetches = self.network.get_fetches_dict(
+                config=self.config, should_train=train, should_eval=eval, with_size=train or eval
+            )
+            if train:
+                fetches["optim_op"] = self.updater.get_optim_op()
+                fetches.update(self.updater.get_extra_fetches())
+            self._fetches[key] = fetches
+        return dict(self._fetches[key])
+
+    def get_step_feed(self, *, train_flag: bool) -> dict[tf.Tensor, Any]:
+        """
+        :return: what is fed in each step of a pass beside the data
+        """
+        flag = self.network.train_flag
+        return {flag: train_flag} if isinstance(flag, tf.Tensor) else {}
+
+    def get_global_train_step(self) -> int:
+        """
+        :return: ``global_step``, from the session
+        """
+        return int(self.tf_session.run(self.network.global_train_step_var))
+
+    def finalize(self, error_occurred: bool = False) -> None:
+        """
+        Closes files and session.
+
+        :param error_occurred: the program ends because of an error
+        """
+        self.event_logs.close()
+        if self.tf_session is not None:
+            self.tf_session.close()
+            self.tf_session = None

@@ -1,0 +1,78 @@
+"""Task ``forward``: the output of a layer for every sequence of a dataset, into an HDF file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from returnn.datasets.basic import Dataset
+from returnn.datasets.hdf import SimpleHDFWriter
+from returnn.log import log
+from returnn.tf.runner import Runner
+from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from returnn.tf.engine import Engine
+
+
+def forward_to_hdf(
+    engine: Engine, dataset: Dataset, output_file: str, *, batch_size: int, output_layer: str | None
+) -> None:
+    """
+    Writes ``inputs`` (frames, dim), or (frames,) if sparse, without padding, in the order of the dataset.
+
+    The file appears when all is in it.
+
+    :param engine: with network and session
+    :param dataset: initialized
+    :param output_file: must not exist, the writer says so
+    :param batch_size: frames
+    :param output_layer: name. Default: the output layer of the network
+    :raises ConfigError: no such layer
+    """
+    print("Forwarding to HDF file: %s" % output_file, file=log.v2)
+    output = _get_layer(engine, output_layer).output.copy_as_batch_major()
+    print("Forward output: %s" % output, file=log.v3)
+    dataset.init_seq_order(epoch=engine.epoch or 1)
+    engine.check_dataset(dataset, eval=False)
+    sizes = {"size_%i" % axis: size for axis, size in output.size_placeholder.items()}
+    with SimpleHDFWriter(
+        output_file, dim=output.dim, ndim=output.ndim, labels=_labels(dataset, engine, output.dim)
+    ) as writer:
+
+        def insert_batch(*, output: numpy.ndarray, **size_values: numpy.ndarray) -> None:
+            seq_len = {int(name[len("size_") :]): values.tolist() for name, values in size_values.items()}
+            writer.insert_batch(output, seq_len, runner.step_meta["seq_tag"])
+
+        runner = Runner(
+            engine,
+            dataset=dataset,
+            batches=engine.make_batches(dataset, batch_size=batch_size, keep_seqs_apart=True, eval=False),
+            train=False,
+            eval=False,
+            extra_fetches={"output": output.placeholder, **sizes},
+            extra_fetches_callback=insert_batch,
+        )
+        runner.run(engine.get_epoch_str() + " forward", raise_exception=True)
+
+
+def _get_layer(engine: Engine, name: str | None) -> Any:
+    layers = engine.network.layers
+    if name is None:
+        return engine.network.get_default_output_layer()
+    if name not in layers:
+        raise ConfigError(
+            "output layer %r not found, available layers: %s.%s"
+            % (name, ",".join(sorted(layers)), did_you_mean(name, layers))
+        )
+    return layers[name]
+
+
+def _labels(dataset: Dataset, engine: Engine, dim: int | None) -> list[str] | None:
+    """
+    :return: names of the classes, if the output is over those of the target
+    """
+    labels = dataset.labels.get(engine.network.extern_data.default_target)
+    return list(labels) if labels and len(labels) == dim else None

@@ -1,0 +1,162 @@
+"""TFNetwork: a layer dict as a TensorFlow graph, computed once, at construction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from returnn.config import Config
+from returnn.network import Network
+from returnn.network.network import _is_zero
+from returnn.tf.backend import backend
+from returnn.tf.compat import tf, v1
+
+from .extern_data import ExternData
+
+
+class TFNetwork(Network):
+    """See :class:`Network`. Parameters are variables of the current graph, named as in checkpoints."""
+
+    backend = backend
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        if self.parent_net is None:
+            self._epoch_step: Any = None
+            self.global_train_step_var = _global_step_var()
+            # read once, before the updater counts on
+            self.global_train_step = self.global_train_step_var.read_value()
+            self._post_control_dependencies: list[Any] = []
+        self._fetches: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def _extern_data_from_config(self) -> ExternData:
+        extern_data = ExternData()
+        extern_data.init_from_config(self._config, auto_create_placeholders=True)
+        return extern_data
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("global_train_step", "global_train_step_var", "_post_control_dependencies") and self.__dict__.get("parent_net"):
+            return getattr(self.get_root_network(), name)
+        raise AttributeError("%s has no attribute %r" % (type(self).__name__, name))
+
+    def step_for_noise(self) -> Any:
+        return self.global_train_step
+
+    def make_seq_info(self, key: str) -> None:
+        super().make_seq_info(key)
+        self.extern_data.create_placeholder(key, self.extern_data.data[key])
+
+    def get_data_batch_dim(self) -> Any:
+        root_data = self.get_root_network().extern_data
+        placeholder = getattr(root_data, "batch_dim_placeholder", None)
+        return super().get_data_batch_dim() if placeholder is None else placeholder
+
+    def get_seq_tags(self) -> Any:
+        """
+        :return: string [batch]
+        """
+        return self.get_extern_data("seq_tag").raw_tensor
+
+    def get_epoch_step(self) -> Any:
+        """
+        :return: int64 scalar placeholder: step within the epoch
+        """
+        root = self.get_root_network()
+        if root._epoch_step is None:
+            with v1.variable_scope(v1.get_variable_scope(), reuse=v1.AUTO_REUSE), tf.init_scope():
+                root._epoch_step = v1.placeholder(tf.int64, (), name="epoch_step")
+        return root._epoch_step
+
+    def register_update(self, var: Any, raw_value: Any, *, only_in_training: bool) -> None:
+        flag = self.train_flag
+        if only_in_training and flag is False:
+            return
+        if only_in_training and flag is not True:
+            value = tf.where(flag, raw_value, var.read_value())
+        else:
+            value = raw_value
+        with tf.control_dependencies([value]):
+            self.register_post_control_dependencies([var.assign(value)])
+
+    def register_post_control_dependencies(self, ops: list[Any]) -> None:
+        """
+        :param ops: run in each step
+        """
+        for op in ops:
+            v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, op)
+        self._post_control_dependencies.extend(ops)
+
+    def get_post_control_dependencies(self) -> list[Any]:
+        """
+        :return: ops to run in each step
+        """
+        return list(self._post_control_dependencies)
+
+    def get_saveable_params_list(self) -> list[Any]:
+        """
+        :return: what a checkpoint holds: parameters and ``global_step``
+        """
+        return [*self.get_params_list(), self.global_train_step_var]
+
+    def initialize_params(self, session: Any) -> None:
+        """
+        :param session: its graph has the parameters
+        """
+        session.run([var.initializer for var in self.get_saveable_params_list()])
+
+    def get_fetches_dict(
+        self,
+        config: Config | None = None,
+        should_train: bool | None = None,
+        should_eval: bool | None = None,
+        with_summary: bool = False,
+        with_size: bool = False,
+    ) -> dict[str, Any]:
+        """
+        :param config: of the network by default
+        :param should_train: whether this is for a training step; by default if the train flag is not False
+        :param should_eval: fetch losses; by default as the network has it
+        :param with_summary: the graph has no summary ops of its own: nothing to fetch
+        :param with_size: lengths of all used data keys, as ``size:KEY:AXIS``
+        :return: ``loss`` (objective), ``cost:NAME`` (sum, not scaled), ``error:NAME``, ``loss_norm_factor:NAME``, ..
+        """
+        should_train = self.train_flag is not False if should_train is None else should_train
+        should_eval = self.eval_flag if should_eval is None else should_eval
+        key = (should_train, should_eval, with_size)
+        if key not in self._fetches:
+            with self.run_ctx():
+                self._fetches[key] = self._make_fetches(should_train, should_eval, with_size)
+        return dict(self._fetches[key])
+
+    def _make_fetches(self, should_train: bool, should_eval: bool, with_size: bool) -> dict[str, Any]:
+        fetches: dict[str, Any] = {}
+        if with_size:
+            for key in sorted(self.get_used_data_keys()):
+                for axis, size in self.extern_data.data[key].size_placeholder.items():
+                    fetches["size:%s:%i" % (key, axis)] = size
+        if should_train or should_eval:
+            loss = self.get_objective()
+            fetches["loss"] = tf.constant(0.0) if _is_zero(loss) else loss
+            for holder in self.get_losses():
+                if holder.get_only_on_eval() and should_train:
+                    continue
+                self._add_loss_fetches(fetches, holder)
+        for path, layer in self.all_layers():
+            for name, value in layer.stats.items():
+                fetches["stats:%s:%s" % (path, name)] = value
+        if self.get_post_control_dependencies():
+            fetches["post_control_dependencies"] = self.get_post_control_dependencies()
+        return fetches
+
+    @staticmethod
+    def _add_loss_fetches(fetches: dict[str, Any], holder: Any) -> None:
+        value, error = holder.get_loss_value_for_fetch(), holder.get_error_value()
+        if value is not None:
+            fetches["cost:" + holder.name] = value
+        if error is not None:
+            fetches["error:" + holder.name] = error
+        fetches["loss_norm_factor:" + holder.name] = holder.get_norm_factor()
+
+
+def _global_step_var() -> Any:
+    with v1.variable_scope("", reuse=v1.AUTO_REUSE, auxiliary_name_scope=False):
+        return v1.get_variable("global_step", (), tf.int64, initializer=v1.zeros_initializer(), trainable=False)

@@ -1,0 +1,1 @@
+"""Small helpers of the ground floor; each module one topic."""
