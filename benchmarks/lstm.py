@@ -1,6 +1,6 @@
 """Step time (forward and backward, weights and input) of an LSTM layer: 100 frames, batch 32, as many inputs as units.
 
-    python -m benchmarks.lstm [--units 16 32 64 512] [--threads 2]
+    python -m benchmarks.lstm [--units 16 32 64 512] [--threads 2] [--cpu-time]
 
 For each size one line: the layer, both of its kernels, and two yardsticks, all measured in turn in the same process:
 "products" are the six matrix products of the layer, each as one product over all frames (input and recurrent part, and
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import time
 from collections.abc import Callable
 
 import numpy
@@ -56,7 +57,7 @@ def products(x: tf.Tensor, w: tf.Tensor, w_re: tf.Tensor, b: tf.Tensor) -> list[
     return [dz, tf.matmul(h, w_re), *backward]
 
 
-def measure(units: int, threads: int) -> dict[str, float]:
+def measure(units: int, *, threads: int, clock: Callable[[], float]) -> dict[str, float]:
     """:return: seconds"""
     rng = numpy.random.RandomState(1)
     with v1.Graph().as_default():
@@ -76,18 +77,20 @@ def measure(units: int, threads: int) -> dict[str, float]:
             steps = {}
             for name, build in graphs.items():  # ops, not tensors: nothing is copied out
                 steps[name] = session.make_callable([tensor.op for tensor in build(*inputs)])
-            return interleaved_medians(steps)
+            return interleaved_medians(steps, clock=clock)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--units", type=int, nargs="+", default=[16, 32, 64, 128, 256, 512])
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--cpu-time", action="store_true", help="processor time instead of wall time")
     args = parser.parse_args()
+    clock = time.process_time if args.cpu_time else time.perf_counter
     print("| units | products | raw block | layer (kernel) | loop | block | layer / products | layer / raw block |")
     print("|---|---|---|---|---|---|---|---|")
     for units in args.units:
-        seconds = measure(units, args.threads)
+        seconds = measure(units, threads=args.threads, clock=clock)
         ms = {name: f"{value * 1e3:.1f} ms" for name, value in seconds.items()}
         kernel = choose_kernel(in_dim=units, num_units=units)
         ratios = [f"{seconds['layer'] / seconds[yardstick]:.2f}" for yardstick in ("products", "raw block")]

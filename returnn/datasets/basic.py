@@ -1,11 +1,9 @@
 """The names around datasets that configs and scripts import. Imports and nothing else."""
 
-from .batching import Batch, BatchSetGenerator, shapes_for_batches
+from .batching import shapes_for_batches
 from .create import (
     extend_dataset_dict_from_parent_dataset,
     get_dataset_class,
-    init_config_dataset,
-    init_config_datasets,
     init_dataset,
     init_dataset_via_str,
 )
@@ -15,16 +13,12 @@ from .extern_data import set_config_extern_data_from_dataset
 from .seq import DatasetSeq
 
 __all__ = [
-    "Batch",
-    "BatchSetGenerator",
     "Dataset",
     "DatasetSeq",
     "OptionalNotImplementedError",
     "convert_data_dims",
     "extend_dataset_dict_from_parent_dataset",
     "get_dataset_class",
-    "init_config_dataset",
-    "init_config_datasets",
     "init_dataset",
     "init_dataset_via_str",
     "set_config_extern_data_from_dataset",

@@ -29,8 +29,8 @@ class CachedDataset2(Dataset):
         self._loaded: dict[int, DatasetSeq] = {}
         self._next_seq_idx = 0
         self._start_seq_idx = 0
-        self._data_keys: list[str] | None = None
-        self._dtypes: dict[str, str] = {}
+        self._first_seq_keys: list[str] | None = None
+        self._first_seq_dtypes: dict[str, str] = {}
 
     def _collect_single_seq(self, seq_idx: int) -> DatasetSeq | None:
         """
@@ -89,10 +89,11 @@ class CachedDataset2(Dataset):
                     raise ConfigError(f"{self!r}: Not a single seq was loaded? The epoch is empty.")
                 self._num_seqs_found = seq_idx
                 return False
-            if self._data_keys is None:
-                self._data_keys = sorted(seq.features)
-                self._dtypes = {key: _dtype_name(value) for key, value in seq.features.items()}
-            self._loaded[seq_idx] = seq
+            if self._first_seq_keys is None:
+                self._first_seq_keys = sorted(seq.features)
+                self._first_seq_dtypes = {key: _dtype_name(value) for key, value in seq.features.items()}
+            if seq_idx >= self._start_seq_idx:
+                self._loaded[seq_idx] = seq
             self._next_seq_idx += 1
         return True
 
@@ -142,15 +143,15 @@ class CachedDataset2(Dataset):
 
     def _see_first_seq(self) -> bool:
         """:return: whether keys and dtypes are known"""
-        if self._data_keys is None and self.epoch is not None and self.is_less_than_num_seqs(0):
+        if self._first_seq_keys is None and self.epoch is not None and self.is_less_than_num_seqs(0):
             self._load_up_to(1)
-        return self._data_keys is not None
+        return self._first_seq_keys is not None
 
     def get_data_keys(self) -> list[str]:
         """
         :return: those of the first sequence; before there is one, those of ``num_outputs``
         """
-        return list(self._data_keys or ()) if self._see_first_seq() else sorted(self.num_outputs or ())
+        return list(self._first_seq_keys or ()) if self._see_first_seq() else sorted(self.num_outputs or ())
 
     def get_target_list(self) -> list[str]:
         """
@@ -162,7 +163,11 @@ class CachedDataset2(Dataset):
         """
         :return: that of the first sequence, if there is one
         """
-        return self._dtypes[key] if self._see_first_seq() and key in self._dtypes else super().get_data_dtype(key)
+        return (
+            self._first_seq_dtypes[key]
+            if self._see_first_seq() and key in self._first_seq_dtypes
+            else super().get_data_dtype(key)
+        )
 
 
 def _dtype_name(value: numpy.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""What a config says about all its datasets: defaults of dataset options, and memory for caches."""
+"""What a config and the environment say about all datasets: defaults of their options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from returnn.config import Config, get_global_config
-from returnn.util.errors import ConfigError
 
 
 def update_kwargs_from_config(config: Config, kwargs: dict[str, Any]) -> None:
@@ -48,35 +47,6 @@ def default_kwargs_eval(config: Config) -> dict[str, Any]:
     elif config.bool("chunk_eval", False):
         chunking = config_chunking
     return {"chunking": chunking, "seq_ordering": "sorted", "shuffle_frames_of_nseqs": 0}
-
-
-def cache_byte_sizes(config: Config) -> dict[str, int]:
-    """
-    :return: "train", "dev", "eval" -> bytes that the cache of this dataset may take. 0: no cache
-    """
-    sizes = [_parse_bytes(str(size)) for size in config.list("cache_size", [])]
-    if not sizes:
-        sizes = [int(_total_memory_bytes() / 2**30 * 0.7) * 2**30]
-    if len(sizes) > 3:
-        raise ConfigError(f"cache_size: expected one to three sizes (train, dev, eval), got {len(sizes)}")
-    names = ("train", "dev", "eval")
-    if len(sizes) == 1:
-        share = sizes[0] // (1 + sum(bool(config.has(name)) for name in names[1:]))
-        return dict.fromkeys(names, share)
-    return dict(zip(names, [*sizes, 0], strict=False))
-
-
-def _parse_bytes(text: str) -> int:
-    units = {"K": 2**10, "M": 2**20, "G": 2**30}
-    unit = units.get(text[-1:].upper(), 1)
-    try:
-        return int(float(text.rstrip("KMGkmg")) * unit)
-    except ValueError:
-        raise ConfigError(f"cache_size: expected a number with suffix G, M, K or none, got {text!r}") from None
-
-
-def _total_memory_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def default_random_seed_offset() -> int:

@@ -12,7 +12,7 @@ from returnn.config import Config, get_global_config
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import did_you_mean
 
-from .config_defaults import cache_byte_sizes, default_kwargs_eval, update_kwargs_from_config
+from .config_defaults import update_kwargs_from_config
 from .dataset import Dataset
 from .pickling import constructor_parameters
 
@@ -75,7 +75,7 @@ def init_dataset(
         return init_dataset(kwargs(), extra_kwargs, default_kwargs, parent_dataset=parent_dataset)
     if isinstance(kwargs, str):
         if kwargs.startswith(("{", "config:")):
-            options = _evaluate(kwargs)
+            options = _evaluate(kwargs, get_global_config(return_empty_if_none=True))
             return init_dataset(options, extra_kwargs, default_kwargs, parent_dataset=parent_dataset)
         more = extend_dataset_dict_from_parent_dataset(default_kwargs or {}, parent_dataset)
         return init_dataset_via_str(kwargs, **{**more, **(extra_kwargs or {})})
@@ -105,13 +105,12 @@ def extend_dataset_dict_from_parent_dataset(
     return {**{name: getattr(parent_dataset, name) for name in attrs}, **dataset_dict}
 
 
-def _evaluate(code: str) -> Any:
+def _evaluate(code: str, config: Config | None) -> Any:
     """:return: value of ``{...}``, or of ``config:EXPR``"""
     namespace: dict[str, Any] = {}
     expr = code
     if code.startswith("config:"):
-        config = get_global_config()
-        assert config is not None  # else there is an exception
+        assert config is not None
         expr, namespace = code[len("config:") :], config.typed_dict
     try:
         return eval(expr, namespace)
@@ -163,7 +162,12 @@ def init_dataset_via_str(
     :return: an initialized dataset
     """
     if config_str.startswith("config:"):
-        return init_dataset(_evaluate(config_str), default_kwargs=kwargs)
+        options = _evaluate(config_str, config or get_global_config(return_empty_if_none=True))
+        if config is None or not isinstance(options, dict):
+            return init_dataset(options, default_kwargs=kwargs)
+        options = {**kwargs, **options}
+        update_kwargs_from_config(config, options)
+        return init_dataset(options)
     class_name, colon, args = config_str.partition(":")
     if colon and class_name == "sprint":
         trainer = config.value("sprint_trainer_exec_path", None) if config else None
@@ -195,40 +199,3 @@ def _evaluate_kwargs(config_str: str, args: str) -> dict[str, Any]:
             f"Cannot evaluate the options in {config_str!r}: {exc}. Expected for example"
             " 'Task12AXDataset:num_seqs=10,seq_ordering=\"random\"'"
         ) from exc
-
-
-def init_config_datasets(config: Config, keys: Iterable[str] = ("dev", "eval", "train")) -> dict[str, Dataset]:
-    """
-    :param config: with options of datasets under these keys; falsy ones do not exist
-    :param keys: some of "dev", "eval" and "train", in the order of their creation
-    :return: initialized datasets
-    """
-    cache_sizes = cache_byte_sizes(config)
-    return {
-        key: init_config_dataset(config, key, cache_byte_size=cache_sizes[key])
-        for key in keys
-        if config.opt_typed_value(key, None)
-    }
-
-
-def init_config_dataset(config: Config, key: str, *, cache_byte_size: int = 0) -> Dataset:
-    """
-    :param key: "train", or "dev" or "eval", which are sorted and not chunked unless their options say otherwise
-    :param cache_byte_size: for HDFDataset
-    :return: an initialized dataset, with what the config has for all its datasets as defaults
-    """
-    defaults: dict[str, Any] = {"name": key}
-    if key != "train":
-        defaults.update(default_kwargs_eval(config))
-    options = config.opt_typed_value(key, None)
-    if isinstance(options, str):
-        if not options.startswith(("{", "config:")):
-            return init_dataset_via_str(options, config=config, cache_byte_size=cache_byte_size, **defaults)
-        options = _evaluate(options)
-    if not isinstance(options, dict):
-        return init_dataset(options, default_kwargs=defaults)
-    options = {**defaults, **options}
-    if options.get("class") == "HDFDataset":
-        options.setdefault("cache_byte_size", cache_byte_size)
-    update_kwargs_from_config(config, options)
-    return init_dataset(options)

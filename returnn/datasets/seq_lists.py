@@ -11,18 +11,9 @@ import pickle
 from returnn.util.errors import UserError
 
 
-def load_seq_list(filename: str) -> list[str]:
-    """
-    :param filename: one tag a line, or a pickled list (``.pkl``); either may be packed (``.gz``)
-    :return: tags, in the order of the file
-    """
-    return list(_load_seq_list(filename, _stamp(filename, "list of sequence tags")))
-
-
 def load_seq_tags(filename: str) -> frozenset[str]:
     """
-    :param filename: as for :func:`load_seq_list`
-    :return: the tags as a set
+    :param filename: one tag a line, or a pickled list (``.pkl``); either may be packed (``.gz``)
     """
     return _load_seq_tags(filename, _stamp(filename, "list of sequence tags"))
 
@@ -44,22 +35,17 @@ def _stamp(filename: str, what: str) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=16)
-def _load_seq_list(filename: str, stamp: tuple[int, int]) -> tuple[str, ...]:
+def _load_seq_tags(filename: str, stamp: tuple[int, int]) -> frozenset[str]:
     content = _read(filename)
     if not filename.removesuffix(".gz").endswith(".pkl"):
-        return tuple(content.decode("utf8").splitlines())
+        return frozenset(content.decode("utf8").splitlines())
     try:
         tags = pickle.loads(content)
     except Exception as exc:  # a damaged pickle can raise about anything
         raise UserError(f"{filename}: expected a pickled list of sequence tags, but: {exc}") from exc
     if not all(isinstance(tag, str) for tag in tags):
         raise UserError(f"{filename}: expected a pickled list of sequence tags, each a str, got {tags!r:.100}")
-    return tuple(tags)
-
-
-@functools.lru_cache(maxsize=16)
-def _load_seq_tags(filename: str, stamp: tuple[int, int]) -> frozenset[str]:
-    return frozenset(_load_seq_list(filename, stamp))
+    return frozenset(tags)
 
 
 @functools.lru_cache(maxsize=16)

@@ -84,36 +84,7 @@ def merge_dims(x: Tensor, *, dims: Sequence[Dim], out_dim: Dim | None = None) ->
     axes: list[int] = []
     for dim in dims:
         axes.append(next(i for i, d in enumerate(x.dims) if d == dim and i not in axes))
-    start = min(axes) if len(axes) < 2 else axes[0] - sum(a < axes[0] for a in axes[1:])
-    rest = [i for i in range(x.batch_ndim) if i not in axes]
-    x = x._permuted(rest[:start] + axes + rest[start:])
-    shape = raw_shape(x)
-    merged = [shape[i] for i in range(start, start + len(axes))]
-    size = _product(x, merged)
-    backend = backend_of_raw(x.raw_tensor)
-    raw = backend.reshape(x.raw_tensor, shape[:start] + [size] + shape[start + len(axes) :])
-    new_dims = x.dims[:start] + (out_dim,) + x.dims[start + len(axes) :]
-    feature = out_dim if x.feature_dim in dims and not out_dim.is_batch_dim else x.feature_dim
-    time = out_dim if x.time_dim in dims and feature is not out_dim and not out_dim.is_batch_dim else x.time_dim
-    if time is not None and (time not in new_dims or time == feature):
-        time = None
-    return x.like(raw, dims=new_dims, feature_dim=feature, time_dim=time, name="merge_dims"), out_dim
-
-
-def _product(x: Tensor, sizes: Sequence[Any]) -> Any:
-    if x.raw_tensor is None:
-        return None
-    backend = backend_of_raw(x.raw_tensor)
-    static = 1
-    dynamic = None
-    for size in sizes:
-        if isinstance(size, int):
-            static *= size
-        else:
-            dynamic = size if dynamic is None else backend.binary("mul", dynamic, size)
-    if dynamic is None:
-        return static
-    return dynamic if static == 1 else backend.binary("mul", dynamic, static)
+    return x._merge_axes(axes, out_dim).copy("merge_dims"), out_dim
 
 
 def split_dims(

@@ -80,6 +80,8 @@ class LayerBase:
     updater_opts: dict[str, Any] | None = None
     """options of the updater for these parameters"""
 
+    recurrent = False
+    """whether an output frame depends on other input frames; if no layer is so, frames of all sequences may be mixed"""
     _is_template = False
     """within a template run"""
     search_choices = None
@@ -298,6 +300,8 @@ class LayerBase:
 
     def post_init(self) -> None:
         """Called when the output is there: batch normalisation."""
+        if getattr(self.loss, "recurrent", False):
+            self.recurrent = True
         if self.batch_norm:
             opts = self.batch_norm if isinstance(self.batch_norm, dict) else {}
             normed = batch_norm_module.batch_norm(self, self.output.copy(), **opts)

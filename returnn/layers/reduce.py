@@ -16,6 +16,8 @@ from .registry import layer_class
 class ReduceLayer(ConcatInputLayer):
     """Sum, maximum, .. over axes. Frames behind a sequence's end do not count."""
 
+    recurrent = True
+
     mode: str | None = None
     """sum, max, min, mean, avg, logsumexp, any, all, argmax, argmin; must be given"""
     axis: Any = None

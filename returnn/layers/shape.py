@@ -56,6 +56,8 @@ class MergeDimsLayer(ConcatInputLayer):
     the new batch axis, padding included.
     """
 
+    recurrent = True
+
     axes: Any = None
     """axis descriptions; must be given"""
     keep_order: bool | None = None
@@ -97,6 +99,8 @@ class SplitDimsLayer(ConcatInputLayer):
 
     Of a split feature axis, the last new one is the feature axis. Of a split time axis, the dynamic one is time.
     """
+
+    recurrent = True
 
     axis: Any = None
     """axis description; must be given"""
@@ -165,6 +169,8 @@ class SplitDimsLayer(ConcatInputLayer):
 class WindowLayer(ConcatInputLayer):
     """A new axis of size w right behind the axis: frame t sees x[t - left], .., x[t + right], zeros outside. Batch-major."""
 
+    recurrent = True
+
     window_size: int | None = None
     """w; must be given"""
     window_left: int | None = None
@@ -200,6 +206,8 @@ class WindowLayer(ConcatInputLayer):
 @layer_class("pool")
 class PoolLayer(ConcatInputLayer):
     """Maximum or average over neighbouring frames. Output batch-major, lengths as those of a convolution."""
+
+    recurrent = True
 
     mode: str | None = None
     """max or avg; must be given"""

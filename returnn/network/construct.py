@@ -49,7 +49,7 @@ def build(network: Network, name: str) -> LayerBase:
             work.pop()
             continue
         try:
-            net.layers[current] = _construct(net, current)
+            net.add_layer(current, _construct(net, current))
             work.pop()
         except LayerMissing as missing:
             item = (missing.network, missing.name)

@@ -208,6 +208,15 @@ class Network:
         stream = log.v1 if self._config.bool("debug_print_layer_output_template", False) else log.v3
         print("layer %s%r: %s" % (self.name_prefix_for_log, name, output.short_repr()), file=stream)
 
+    def add_layer(self, name: str, layer: LayerBase) -> None:
+        """
+        :param name: in this network; the networks around it know the layer by its path
+        :param layer: built
+        """
+        self.layers[name] = layer
+        if self.parent_net is not None:
+            self.parent_net.add_layer(self.name + "/" + name, layer)
+
     def dim_of_layer(self, layer_name: str, key: str, size: int | None, kind: DimKind) -> Dim:
         """
         :return: the dim of (layer, key); always the same object

@@ -2,6 +2,7 @@
 
 from . import numpy_backend as _numpy_backend  # noqa: F401 - registers itself
 from .dim import Dim, DimError, DimKind, FeatureDim, SpatialDim, batch_dim, single_step_dim
+from .out_shape import VerifyOutShapeException
 from .tensor import Tensor
 from .tensor_dict import TensorDict
 
@@ -13,6 +14,7 @@ __all__ = [
     "SpatialDim",
     "Tensor",
     "TensorDict",
+    "VerifyOutShapeException",
     "batch_dim",
     "single_step_dim",
 ]

@@ -97,6 +97,10 @@ class Backend:
         """the indices' axes (behind the first batch_dims, which both share) replace the axis"""
         raise self._missing("gather")
 
+    def boolean_mask(self, x: Raw, mask: Raw) -> Raw:
+        """entries where the mask, which has the leading axes of x, is true: [number of these, other axes of x]"""
+        raise self._missing("boolean_mask")
+
     def one_hot(self, x: Raw, depth: int, dtype: str) -> Raw:
         """new last axis"""
         raise self._missing("one_hot")

@@ -168,22 +168,19 @@ def _sizes_with_batch(
         return sizes
     rank = (batch_axis is not None) + (time_dim_axis is not None) + (not sparse)
     sizes = [NotSpecified] * rank
-    if batch_axis is not None:
-        sizes[batch_axis] = "B"
-    feature_last = feature_dim_axis is NotSpecified or feature_dim_axis is None
-    if not sparse and not feature_last:
-        sizes[feature_dim_axis] = dim
-    if time_dim_axis is not NotSpecified and time_dim_axis is not None:
-        sizes[time_dim_axis] = None
-    elif time_dim_axis is NotSpecified:
+    explicit = [("batch_dim_axis", batch_axis, "B"), ("time_dim_axis", time_dim_axis, None)]
+    if not sparse:
+        explicit.append(("feature_dim_axis", feature_dim_axis, dim))
+    for key, axis, size in explicit:
+        axis = _resolve_axis(name, key, axis, rank)
+        if axis is NotSpecified or axis is None:
+            continue
+        if sizes[axis] is not NotSpecified:
+            raise DimError("Tensor %r: two of batch, time and feature are on axis %i" % (name, axis))
+        sizes[axis] = size
+    if time_dim_axis is NotSpecified:
         sizes[sizes.index(NotSpecified)] = None
-    if not sparse and feature_last:
-        if NotSpecified not in sizes:
-            raise DimError("Tensor %r: two of batch, time and feature are on one axis" % name)
-        sizes[sizes.index(NotSpecified)] = dim
-    if NotSpecified in sizes:
-        raise DimError("Tensor %r: two of batch, time and feature are on one axis" % name)
-    return sizes
+    return [dim if size is NotSpecified else size for size in sizes]
 
 
 def _default_feature_axis(dims: list[Any], is_batch: list[bool], dynamic: list[bool], time_axis: int | None) -> int | None:

@@ -177,6 +177,9 @@ class NumpyBackend(Backend):
         ]
         return numpy.stack(parts)
 
+    def boolean_mask(self, x: Raw, mask: Raw) -> Raw:
+        return x[mask]
+
     def one_hot(self, x: Raw, depth: int, dtype: str) -> Raw:
         return (numpy.expand_dims(x, -1) == numpy.arange(depth)).astype(dtype)
 

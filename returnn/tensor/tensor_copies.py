@@ -309,7 +309,7 @@ class TensorCopies(TensorBase):
             shape = [backend.size_of_axis(self.raw_tensor, i) for i in range(self.batch_ndim)]
             if raw is not None:
                 raw = backend.broadcast_to(raw, shape[:axis] + [dim_tag.get_dim_value()] + shape[axis:])
-        elif dim_tag.dimension != 1 and raw is not None:
+        elif dim_tag.dimension != 1 and not dim_tag.is_batch_dim:
             dim_tag = Dim(1, description=dim_tag.description, kind=dim_tag.kind, auto_generated=True)
         dims.insert(axis, dim_tag)
         feature = _shifted(self.feature_dim_axis, axis)

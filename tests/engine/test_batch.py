@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from returnn.datasets.basic import Dataset, init_dataset, shapes_for_batches
 from returnn.datasets.cached import CachedDataset
 from returnn.engine.batch import Batch, BatchSetGenerator
+from returnn.log import log
 from returnn.util.errors import UserError
 
 lens = [3, 7, 2, 9, 4, 4, 1, 12]
@@ -63,9 +65,24 @@ def test_limits(opts: dict[str, Any], expected: list[list[int]]) -> None:
     assert groups(**opts) == expected
 
 
-def test_too_long_for_a_batch_is_kept_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_long_for_a_batch_is_kept_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     """12 > 10: alone in its batch."""
+    monkeypatch.setattr(log, "v4", io.StringIO())
     assert groups([12, 3], batch_size=10) == [[0], [1]]
+    assert log.v4.getvalue() == (
+        "warning: sequence length (NumbersDict({'data': 12, 'classes': 12})) larger than limit (NumbersDict(10))\n"
+    )
+
+
+def test_note_about_unused_keys_that_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One number is a limit for all keys. Once it is said that an unused one made a difference."""
+    monkeypatch.setattr(log, "v3", io.StringIO())
+    data = [{"data": numpy.zeros((1, 1)), "classes": numpy.zeros(5, "int32")}] * 2
+    dataset = init_dataset({"class": "StaticDataset", "data": data})
+    dataset.init_seq_order(1)
+    batches = dataset.generate_batches(batch_size=10, max_seq_length=3, used_data_keys={"data"})
+    assert not batches.has_more() and batches.counts.too_long == 2
+    assert log.v3.getvalue().count("because of the length of data key 'classes'") == 1
 
 
 def test_one_slice() -> None:

@@ -58,7 +58,8 @@ class GeneratingDataset(CachedDataset2):
         """Starts an epoch."""
         super().init_seq_order(epoch=epoch, seq_list=seq_list, seq_order=seq_order)
         if self._total_num_seqs == math.inf and seq_list is None and seq_order is None:
-            if self.seq_ordering != "default" or self.partition_epoch > 1 or self._num_shards > 1:
+            unordered = self.seq_ordering in ("default", "sorted", "sorted_reverse")
+            if not unordered or self.partition_epoch > 1 or self._num_shards > 1:
                 raise ConfigError(f'{self.describe()} is infinite, so only seq_ordering="default" is possible')
             self._seq_order = None
             self._num_seqs = 0 if epoch is None else math.inf

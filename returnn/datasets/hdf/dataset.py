@@ -154,6 +154,9 @@ class HDFDataset(CachedDataset):
         """
         return dict(zip(self._length_keys, self._lens[corpus_seq_idx].tolist(), strict=True))
 
+    def _get_len_for_order(self, corpus_seq_idx: int) -> int:
+        return int(self._lens[corpus_seq_idx, 0])
+
     def read_corpus_data(self, corpus_seq_idx: int, key: str, start: int, end: int) -> numpy.ndarray:
         """
         :return: frames start to end (exclusive) of the sequence

@@ -27,6 +27,8 @@ class RecLayer(ConcatInputLayer):
     Parameters: those of the unit, see :mod:`.units`, in the scope ``LAYER/rec``.
     """
 
+    recurrent = True
+
     unit: str | dict[str, Any] = "lstm"
     """name of a unit"""
     unit_opts: dict[str, Any] | None = None
@@ -188,6 +190,8 @@ def _resolve_state(state: Any, get_layer: Callable[[str], LayerBase]) -> Any:
 @layer_class("get_last_hidden_state")
 class GetLastHiddenStateLayer(LayerBase):
     """The state behind the last frame of recurrent layers; of a backward layer behind frame 0. Output [batch, F]."""
+
+    recurrent = True
 
     combine: str = "concat"
     """or add: of several sources"""

@@ -161,6 +161,9 @@ class TFBackend(Backend):
     def gather(self, x: Raw, indices: Raw, *, axis: int, batch_dims: int = 0) -> Raw:
         return tf.gather(x, indices, axis=axis, batch_dims=batch_dims)
 
+    def boolean_mask(self, x: Raw, mask: Raw) -> Raw:
+        return tf.boolean_mask(x, mask)
+
     def one_hot(self, x: Raw, depth: int, dtype: str) -> Raw:
         return tf.one_hot(x, depth, dtype=dtype)
 

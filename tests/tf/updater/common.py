@@ -143,6 +143,19 @@ class Setup:
             self.session.run(var.initializer, {var.initializer.inputs[1]: state[var.op.name]})
 
 
+def ancestors(op: tf.Operation) -> set[tf.Operation]:
+    """
+    :return: all ops that run before it
+    """
+    found, todo = set(), [op]
+    while todo:
+        op = todo.pop()
+        before = {*op.control_inputs, *(tensor.op for tensor in op.inputs)} - found
+        found |= before
+        todo += before
+    return found
+
+
 @contextlib.contextmanager
 def setup(*args: Any, **kwargs: Any) -> Iterator[Setup]:
     """A :class:`Setup`, whose session is closed at the end."""

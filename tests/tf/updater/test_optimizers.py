@@ -10,8 +10,10 @@ import numpy
 import pytest
 from numpy.testing import assert_allclose
 
+from returnn.config import Config
 from returnn.tf.compat import tf, v1
 from returnn.tf.updater import BaseCustomOptimizer, get_optimizer_class, optimizers, register_optimizer_class
+from returnn.tf.updater.registry import default_optimizer_options
 from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import UserError
 from tests.tf.updater.common import setup
@@ -296,6 +298,14 @@ def test_ways_to_say_adam(optimizer: Any):
         assert_allclose(s.steps(_gs), expected, rtol=0, atol=2e-6)
         names = ["optimize/beta1_power", "optimize/beta2_power", "optimize/layer/x/Adam", "optimize/layer/x/Adam_1"]
         assert [var.op.name for var in s.updater.get_optimizer_vars()] == names
+
+
+def test_name_from_the_command_line():
+    """Untyped, as text."""
+    config = Config()
+    config.add_line("optimizer", "momentum")
+    config.add_line("momentum", "0.9")
+    assert default_optimizer_options(config) == ({"class": "momentum"}, None)
 
 
 def test_v1_optimizer_under_accumulation():

@@ -14,7 +14,7 @@ from returnn.tf.compat import tf, v1
 from returnn.tf.updater import CustomUpdate, Updater
 from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import UserError
-from tests.tf.updater.common import FakeLayer, FakeNetwork, setup
+from tests.tf.updater.common import FakeLayer, FakeNetwork, ancestors, setup
 
 
 def check_steps(s, gs, expected, *, atol=1e-6):
@@ -219,6 +219,23 @@ def test_decoupled_l2_uses_the_gradient_of_the_undecayed_parameter():
             session.run(x.initializer)
             session.run(optim_op)
             assert_allclose(session.run(x), [0.7] * 100, atol=1e-6)
+
+
+def test_order_of_the_step():
+    """Gradients, decay, optimizer, global step: each op has all of the former ones as ancestors."""
+    options = {"decouple_constraints": True, "gradient_clip_global_norm": 1}
+    with setup(options, {"a": (1.0, 2.0), "b": (1.0, 2.0)}, l2=0.1) as s:
+        ops = {kind: [op for op in s.graph.get_operations() if op.type == kind] for kind in _step_op_types}
+        assert [len(ops[kind]) for kind in _step_op_types] == [2, 2, 2, 1]
+        for before, after in zip(_step_op_types, _step_op_types[1:], strict=False):
+            for op in ops[after]:
+                assert ancestors(op).issuperset(ops[before]), (before, after)
+        assert s.optim_op in ops["AssignAddVariableOp"]
+        step_reads = {op for op in ancestors(s.optim_op) if op.type == "ReadVariableOp" and "global_step" in str(op)}
+        assert len(step_reads) == 1
+
+
+_step_op_types = ["L2Loss", "AssignSubVariableOp", "ResourceApplyGradientDescent", "AssignAddVariableOp"]
 
 
 def test_decoupled_l2_only_in_steps_of_the_optimizer():

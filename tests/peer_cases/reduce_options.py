@@ -1,0 +1,50 @@
+"""Reductions: all modes on all kinds of axes, kept dims, flags, without mask, several dynamic axes."""
+
+from returnn.tensor import Dim
+
+extern_data = {
+    "data": {"dim": 4},
+    "image": {"shape": (None, 3, 4), "available_for_inference": True},
+    "two_times": {"shape": (None, None, 3), "available_for_inference": True},
+}
+network = {
+    "flags": {"class": "eval", "eval": "source(0) > 0.3", "from": "data", "out_type": {"dtype": "bool"}},
+    "ints": {"class": "eval", "eval": "tf.cast(source(0) * 10, tf.int32)", "from": "data", "out_type": {"dtype": "int32"}},
+    "any_t": {"class": "reduce", "mode": "any", "axis": "T", "from": "flags", "is_output_layer": True},
+    "all_t": {"class": "reduce", "mode": "all", "axis": "T", "from": "flags", "is_output_layer": True},
+    "all_f": {"class": "reduce", "mode": "all", "axis": "F", "from": "flags", "is_output_layer": True},
+    "int_sum": {"class": "reduce", "mode": "sum", "axis": "T", "from": "ints", "is_output_layer": True},
+    "int_max": {"class": "reduce", "mode": "max", "axis": "T", "from": "ints", "is_output_layer": True},
+    "argmin_f": {"class": "reduce", "mode": "argmin", "axis": "F", "from": "data", "is_output_layer": True},
+    "argmax_t": {"class": "reduce", "mode": "argmax", "axis": "T", "from": "data", "is_output_layer": True},
+    "argmin_t": {"class": "reduce", "mode": "argmin", "axis": "T", "from": "data", "is_output_layer": True},
+    "sum_tf": {"class": "reduce", "mode": "sum", "axes": ["T", "F"], "from": "data", "is_output_layer": True},
+    "mean_tf": {"class": "reduce", "mode": "mean", "axes": ["T", "F"], "from": "data", "is_output_layer": True},
+    "mean_btf": {"class": "reduce", "mode": "mean", "axes": "btf", "from": "data", "is_output_layer": True},
+    "max_bt": {"class": "reduce", "mode": "max", "axes": "bt", "from": "data", "is_output_layer": True},
+    "sum_b": {"class": "reduce", "mode": "sum", "axis": "B", "from": "image", "is_output_layer": True},
+    "image": {"class": "copy", "from": "data:image"},
+    "no_mask": {"class": "reduce", "mode": "sum", "axis": "T", "use_time_mask": False, "from": "image", "is_output_layer": True},
+    "keep_t": {"class": "reduce", "mode": "mean", "axis": "T", "keep_dims": True, "from": "data", "is_output_layer": True},
+    "keep_tf": {"class": "reduce", "mode": "mean", "axis": "except_batch", "keep_dims": True, "from": "data", "is_output_layer": True},
+    "keep_image": {"class": "reduce", "mode": "max", "axis": "F", "keep_dims": True, "from": "data:image", "is_output_layer": True},
+    "centered": {"class": "combine", "kind": "sub", "from": ["data", "keep_t"], "is_output_layer": True},
+    "int_axis": {"class": "reduce", "mode": "sum", "axis": 1, "from": "data:image", "is_output_layer": True},
+    "int_axes": {"class": "reduce", "mode": "sum", "axes": [2, 3], "from": "data:image", "is_output_layer": True},
+    "spatial": {"class": "reduce", "mode": "mean", "axis": "s:1", "from": "data:image", "is_output_layer": True},
+    "static": {"class": "reduce", "mode": "sum", "axis": "static", "from": "data:image", "is_output_layer": True},
+    "except_time": {"class": "reduce", "mode": "sum", "axis": "except_time", "from": "data:image", "is_output_layer": True},
+    "both_times": {"class": "reduce", "mode": "mean", "axis": "dyn", "from": "data:two_times", "is_output_layer": True},
+    "second_time": {"class": "reduce", "mode": "mean", "axis": "dyn:1", "from": "data:two_times", "is_output_layer": True},
+    "first_time": {"class": "reduce", "mode": "logsumexp", "axis": "dyn:0", "from": "data:two_times", "is_output_layer": True},
+    "min_both": {"class": "reduce", "mode": "min", "axis": "spatial", "from": "data:two_times", "is_output_layer": True},
+    "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 3, "from": "data"},
+    "mean_tm": {"class": "reduce", "mode": "mean", "axis": "T", "from": "time_major", "is_output_layer": True},
+    "mean_tm_f": {"class": "reduce", "mode": "mean", "axis": "F", "from": "time_major", "is_output_layer": True},
+    "keep_tm": {"class": "reduce", "mode": "mean", "axis": "T", "keep_dims": True, "from": "time_major", "is_output_layer": True},
+    "out_sum": {"class": "reduce_out", "mode": "sum", "num_pieces": 2, "from": "data", "is_output_layer": True},
+    "out_avg": {"class": "reduce_out", "mode": "avg", "num_pieces": 4, "from": "data", "is_output_layer": True},
+    "out_mean": {"class": "reduce_out", "mode": "mean", "num_pieces": 2, "from": "data:image", "is_output_layer": True},
+    "output": {"class": "copy", "from": ["out_sum", "out_avg"]},
+}
+lens = {"data": [4, 2, 3], "image": [3, 1, 2], "two_times": [[3, 2, 1], [2, 4, 1]]}

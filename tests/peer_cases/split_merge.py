@@ -1,0 +1,47 @@
+"""Axes split and merged: features, time, static and dynamic axes, in all orders."""
+
+extern_data = {
+    "data": {"dim": 6},
+    "image": {"shape": (None, 3, 4), "available_for_inference": True},
+    "labels": {"dim": 5, "sparse": True, "available_for_inference": True},
+    "two_times": {"shape": (None, None, 2), "available_for_inference": True},
+}
+network = {
+    "f23": {"class": "split_dims", "axis": "F", "dims": (2, 3), "from": "data", "is_output_layer": True},
+    "f2x": {"class": "split_dims", "axis": "F", "dims": (2, -1), "from": "data", "is_output_layer": True},
+    "fx2": {"class": "split_dims", "axis": "F", "dims": (-1, 2), "from": "data", "is_output_layer": True},
+    "fx1": {"class": "split_dims", "axis": "F", "dims": (-1, 1), "from": "data", "is_output_layer": True},
+    "f1x": {"class": "split_dims", "axis": "F", "dims": (1, -1), "from": "data", "is_output_layer": True},
+    "f123": {"class": "split_dims", "axis": "F", "dims": (2, 1, 3), "from": "data", "is_output_layer": True},
+    "t2": {"class": "split_dims", "axis": "T", "dims": (-1, 2), "from": "data", "is_output_layer": True},
+    "t3": {"class": "split_dims", "axis": "T", "dims": (-1, 3), "pad_value": 9.0, "from": "data", "is_output_layer": True},
+    "t1": {"class": "split_dims", "axis": "T", "dims": (-1, 1), "from": "data", "is_output_layer": True},
+    "t22": {"class": "split_dims", "axis": "T", "dims": (-1, 2, 2), "from": "data", "is_output_layer": True},
+    "labels_t2": {"class": "split_dims", "axis": "T", "dims": (-1, 2), "from": "data:labels", "is_output_layer": True},
+    "int_axis": {"class": "split_dims", "axis": 2, "dims": (3, 2), "from": "data", "is_output_layer": True},
+    "spatial": {"class": "split_dims", "axis": "s:1", "dims": (3, 1), "from": "data:image", "is_output_layer": True},
+    "merge_static": {"class": "merge_dims", "axes": "static", "from": "data:image", "is_output_layer": True},
+    "merge_back": {"class": "merge_dims", "axes": "static", "from": "f23", "is_output_layer": True},
+    "merge_order": {"class": "merge_dims", "axes": ["F", "static:0"], "keep_order": True, "from": "f23", "is_output_layer": True},
+    "merge_no_order": {"class": "merge_dims", "axes": ["F", "static:0"], "from": "f23", "is_output_layer": True},
+    "merge_except_batch": {"class": "merge_dims", "axes": "except_batch", "from": "data", "is_output_layer": True},
+    "merge_except_time": {"class": "merge_dims", "axes": "except_time", "from": "data:image", "is_output_layer": True},
+    "merge_bt": {"class": "merge_dims", "axes": "BT", "from": "data", "is_output_layer": True},
+    "merge_bt_labels": {"class": "merge_dims", "axes": ["B", "T"], "from": "data:labels", "is_output_layer": True},
+    "merge_bf": {"class": "merge_dims", "axes": ["B", "F"], "from": "data", "is_output_layer": True},
+    "merge_tf": {"class": "merge_dims", "axes": ["T", "F"], "from": "data", "is_output_layer": True},
+    "merge_ts": {"class": "merge_dims", "axes": ["T", "s:1"], "from": "data:image", "is_output_layer": True},
+    "merge_times": {"class": "merge_dims", "axes": "dyn", "from": "data:two_times", "is_output_layer": True},
+    "merge_one": {"class": "merge_dims", "axes": "F", "from": "data", "is_output_layer": True},
+    "merge_n_out": {"class": "merge_dims", "axes": "static", "n_out": 12, "from": "data:image", "is_output_layer": True},
+    "merge_t2": {"class": "merge_dims", "axes": ["dyn:0", "stag:split_dims1"], "keep_order": True, "from": "t2"},
+    "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 4, "from": "data"},
+    "tm_f": {"class": "split_dims", "axis": "F", "dims": (2, 2), "from": "time_major", "is_output_layer": True},
+    "tm_t": {"class": "split_dims", "axis": "T", "dims": (-1, 2), "from": "time_major", "is_output_layer": True},
+    "tm_merge": {"class": "merge_dims", "axes": "static", "from": "tm_f", "is_output_layer": True},
+    "tm_merge_bt": {"class": "merge_dims", "axes": "BT", "from": "time_major", "is_output_layer": True},
+    "tm_merge_tf": {"class": "merge_dims", "axes": ["T", "F"], "from": "time_major", "is_output_layer": True},
+    "output": {"class": "linear", "activation": None, "n_out": 2, "from": ["merge_back", "merge_order", "tm_merge"], "loss": "as_is"},
+}
+lens = {"data": [5, 2, 4], "image": [3, 1, 2], "labels": [4, 3, 1], "two_times": [[3, 2, 1], [2, 4, 1]]}
+train = True
