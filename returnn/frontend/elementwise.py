@@ -73,6 +73,13 @@ def _markers(tensors: Sequence[Tensor], dims: Sequence[Dim]) -> dict[str, Any]:
     return {"feature_dim": feature, "time_dim": None if time == feature else time}
 
 
+def raw_on(x: Tensor, backend: Backend) -> Any:
+    """
+    :return: raw value of x; a constant of another backend becomes one of this one
+    """
+    return x.raw_tensor if x._raw_backend is backend else backend.convert(x.raw_tensor, x.dtype)
+
+
 def _raw_operands(values: Sequence[Value], dims: Sequence[Dim], backend: Backend, dtype: str | None) -> list[Any]:
     raws = []
     for x in values:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from returnn.tensor import Dim, DimError, Tensor
 from returnn.tensor.backend import backend_of_all, template_backend
 
+from .elementwise import raw_on
 from .masking import dims_to_mask, mask_padding
 
 
@@ -46,12 +47,12 @@ def matmul(a: Tensor, b: Tensor, *, reduce: Dim | Sequence[Dim], use_mask: bool 
     if backend is not template_backend:
         if len(reduce) == 1 and len(b.dims) == 2 and len(rest_b) == 1:
             # the usual layer: one matrix product of all frames
-            x = a.copy_transpose(rest_a + reduce).raw_tensor
-            raw = backend.dense(x, b.copy_transpose(reduce + rest_b).raw_tensor)
+            x = raw_on(a.copy_transpose(rest_a + reduce), backend)
+            raw = backend.dense(x, raw_on(b.copy_transpose(reduce + rest_b), backend))
         else:
             letters = dict(zip(dict.fromkeys(a.dims + b.dims), string.ascii_letters, strict=False))
             equation = "%s,%s->%s" % tuple("".join(letters[d] for d in ds) for ds in (a.dims, b.dims, dims))
-            raw = backend.einsum(equation, a.raw_tensor, b.raw_tensor)
+            raw = backend.einsum(equation, raw_on(a, backend), raw_on(b, backend))
     return a.like(raw, dims=dims, sparse_dim=None, feature_dim=feature, time_dim=time, name="matmul")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from returnn.tensor import Dim, DimError, DimKind, Tensor, dim_math
 from returnn.tensor.backend import backend_of_all, backend_of_raw, template_backend
 
-from .elementwise import common_dims
+from .elementwise import common_dims, raw_on
 from .masking import dims_to_mask, mask_padding
 
 
@@ -149,6 +149,7 @@ def concat(*sources: tuple[Tensor, Dim], out_dim: Dim | None = None) -> tuple[Te
     if backend is not template_backend:
         parts = []
         for x, dim in sources:
+            x = x.like(raw_on(x, backend))
             full = rest[:place] + [dim] + rest[place:]
             if len(x.dims) == len(full):
                 parts.append(x.copy_transpose(full).raw_tensor)
@@ -197,7 +198,9 @@ def gather(x: Tensor, *, indices: Tensor, axis: Dim) -> Tensor:
     dims = x.dims[:place] + indices.dims + x.dims[place + 1 :]
     time = indices.time_dim or x.time_dim
     backend = backend_of_all([x, indices])
-    raw = backend.gather(x.raw_tensor, indices.raw_tensor, axis=place)
+    raw = None
+    if backend is not template_backend:
+        raw = backend.gather(raw_on(x, backend), raw_on(indices, backend), axis=place)
     return x.like(raw, dims=dims, time_dim=time if time in dims else None, name="gather")
 
 

@@ -313,7 +313,7 @@ class LayerBase:
         :return: scalar to add to the objective, or None
         """
         terms = []
-        if self.L2:
+        if self.L2 and not self.network.decouple_constraints:  # else the updater lets the parameters decay
             for var in self.params.values():
                 terms.append(rf_sum_of_squares(self.network.param_tensor(var)) * float(self.L2))
         if self.darc1:

@@ -496,6 +496,11 @@ class Network:
         raw = self.backend.cond(self.train_flag, raw_of(fn_train), raw_of(fn_eval))
         return template[0].like(raw) if template else raw
 
+    @property
+    def decouple_constraints(self) -> bool:
+        """whether L2 is a decay in the updater, not a part of the objective"""
+        return self._config.bool("decouple_constraints", False)
+
     # ---- losses
 
     def make_loss(self, cls: type[LayerBase], d: dict[str, Any], get_layer: Callable[[str], LayerBase]) -> None:

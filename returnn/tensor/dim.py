@@ -11,6 +11,7 @@ import enum
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
+from returnn.log import log
 from returnn.util.errors import ConfigError
 
 from . import dim_math
@@ -211,7 +212,7 @@ class Dim:
         size = current_table().get_size(self._table_keys())
         if size is None and base.expr and base.is_dynamic:
             size = dim_math.evaluate(base.expr)
-            if size is not None:
+            if size is not None and size.raw_tensor is not None:
                 self.dyn_size_ext = size
         return size
 
@@ -381,6 +382,7 @@ class Dim:
             return
         if a._size is not None and b._size is not None and a._size != b._size:
             raise DimError("declare_same_as: %s and %s have different sizes" % (self, other))
+        _warn_about_different_lengths(a, b)
         if (b.undefined and not a.undefined) or (a.expr and not b.expr):
             a, b = b, a
         if b.expr and dim_math.depends_on(b.expr, a) and not (a.expr and dim_math.depends_on(a.expr, b)):
@@ -505,6 +507,14 @@ class Dim:
 
     def __repr__(self) -> str:
         return "Dim{%s}" % self.short_repr()
+
+
+def _warn_about_different_lengths(a: Dim, b: Dim) -> None:
+    sizes = [a.dyn_size_ext, b.dyn_size_ext]
+    if a.is_dynamic and b.is_dynamic and all(s is not None and s.raw_tensor is not None for s in sizes):
+        if sizes[0].raw_tensor is not sizes[1].raw_tensor and not (a.expr or b.expr):
+            text = "Warning: assuming dim tags are same with different size placeholders: %r vs %r"
+            print(text % tuple(s.raw_tensor for s in sizes), file=log.v3)
 
 
 def _unpickle_dim(dimension: int | None, description: str, kind: DimKind, vocab: Any, auto_generated: bool) -> Dim:

@@ -176,7 +176,10 @@ def evaluate(expr: Expr) -> Tensor | None:
     else:
         raws = [v if isinstance(v, int) else v.copy_compatible_to_dims_raw(dims) for v in values]
         if expr.op in ("sum", "prod"):
-            op = "add" if expr.op == "sum" else "mul"
+            op, unit = ("add", 0) if expr.op == "sum" else ("mul", 1)
+            numbers = [v for v in raws if isinstance(v, int)]
+            number = sum(numbers) if op == "add" else math.prod(numbers)
+            raws = [v for v in raws if not isinstance(v, int)] + ([number] if number != unit else [])
             raw = raws[0]
             for value in raws[1:]:
                 raw = backend.binary(op, raw, value)

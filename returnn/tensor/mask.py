@@ -13,14 +13,11 @@ def dim_mask(dim: Dim) -> Tensor:
     :return: bool [dims of its lengths.., dim]; true in front of a sequence's end
     """
     size = dim.dyn_size_ext
-    if size is None:
-        size = Tensor("size", dim.size_dims or (), "int32")
-    key = ("mask", id(dim.get_same_base()), id(size))
+    if size is None or size.raw_tensor is None:
+        return Tensor("mask", (dim.size_dims or ()) + (dim,), "bool")
 
     def compute() -> tuple[Tensor, Tensor]:
         dims = size.dims + (dim,)
-        if size.raw_tensor is None:
-            return Tensor("mask", dims, "bool"), size
         backend = size._raw_backend
         frames = backend.range(dim.get_dim_value(), size.dtype)
         for _ in size.dims:
@@ -28,4 +25,4 @@ def dim_mask(dim: Dim) -> Tensor:
         raw = backend.compare("less", frames, backend.expand_dims(size.raw_tensor, len(size.dims)))
         return Tensor("mask", dims, "bool", raw_tensor=raw), size
 
-    return current_table().cached(key, compute)[0]
+    return current_table().cached(("mask", id(dim.get_same_base()), id(size)), compute)[0]

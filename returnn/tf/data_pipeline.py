@@ -205,7 +205,11 @@ class FeedDictDataProvider:
         """Time in which somebody waited here for the next batch."""
 
     def start_threads(self, session: v1.Session | None = None) -> None:
-        """Starts to load batches."""
+        """
+        Starts to load batches.
+
+        :param session: not needed; users' scripts give it
+        """
         assert self._thread is None, "already started"
         self._queue = _BatchQueue(max_batches=self._capacity, max_bytes=_MAX_QUEUE_BYTES)
         self._thread = threading.Thread(target=self._thread_main, name="DataProvider thread", daemon=True)

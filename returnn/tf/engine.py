@@ -30,22 +30,18 @@ from returnn.learning_rate_control import load_learning_rate_control_from_config
 from returnn.log import log
 from returnn.tf.checkpoint import (
     INDEX_SUFFIX,
-    CheckpointSaver,
     DamagedCheckpointError,
-    assign_values,
-    check_fits,
     checkpoint_exists,
     read_checkpoint,
     write_checkpoint_state,
 )
-from returnn.tf.compat import tf, v1
+from returnn.tf.compat import v1
 from returnn.tf.data_pipeline import check_extern_data
-from returnn.tf.forward import forward_to_hdf
+from returnn.tf.forward import forward_single, forward_to_hdf
 from returnn.tf.network import TFNetwork
+from returnn.tf.network_graph import NetworkGraph, Values
 from returnn.tf.runner import CancelTrainingException, Runner
 from returnn.tf.scores import format_score
-from returnn.tf.seeds import network_and_graph_seed
-from returnn.tf.session import make_session
 from returnn.tf.summaries import EventLogs
 from returnn.tf.updater import Updater
 from returnn.util.better_repr import better_repr
@@ -55,9 +51,6 @@ from returnn.util.format import hms
 from returnn.util.numbers_dict import NumbersDict
 
 __all__ = ["CancelTrainingException", "Engine", "Runner", "get_global_engine"]
-
-Values = dict[str, numpy.ndarray]
-"""Variable name -> value."""
 
 _TASKS_THAT_TRAIN = ("train", "initialize_model", "nop_init_net_train")
 
@@ -96,16 +89,24 @@ class Engine(EngineBase):
         self.use_dynamic_train_flag = False
         self.use_search_flag = False
         self.use_eval_flag = True
-        self.network: TFNetwork | None = None
-        self.network_graph: tf.Graph | None = None
-        self.epoch_step_placeholder: tf.Tensor | None = None
-        self.tf_session: v1.Session | None = None
-        self.updater: Updater | None = None
+        self.graph: NetworkGraph | None = None
         self.event_logs = EventLogs(self.config)
-        self._model_saver: CheckpointSaver | None = None
-        self._optimizer_saver: CheckpointSaver | None = None
-        self._fetches: dict[tuple[bool, bool], dict[str, Any]] = {}
         self._checked_datasets: set[int] = set()
+
+    @property
+    def network(self) -> TFNetwork | None:
+        """None before it is built."""
+        return self.graph and self.graph.network
+
+    @property
+    def tf_session(self) -> v1.Session | None:
+        """None before the network is built."""
+        return self.graph and self.graph.session
+
+    @property
+    def updater(self) -> Updater | None:
+        """None if this is not a training."""
+        return self.graph and self.graph.updater
 
     # Datasets
 
@@ -168,7 +169,7 @@ class Engine(EngineBase):
                 shuffle_batches=self.config.bool("shuffle_batches", False),
             )
         batches = dataset.generate_batches(
-            recurrent_net=keep_seqs_apart or self._is_recurrent(),
+            recurrent_net=keep_seqs_apart or self.graph.is_recurrent(),
             batch_size=self.batch_size if batch_size is None else batch_size,
             max_seqs=self.max_seqs,
             used_data_keys=self.get_data_keys(dataset, eval=eval),
@@ -180,12 +181,6 @@ class Engine(EngineBase):
                 "Check its files and filters, and the limits of the sequence length."
             )
         return batches
-
-    def _is_recurrent(self) -> bool:
-        """
-        :return: whether frames depend on each other, so that sequences must stay apart
-        """
-        return any(layer.recurrent for layer in self.network.layers.values())
 
     def get_data_keys(self, dataset: Dataset, *, eval: bool) -> set[str]:
         """
@@ -277,15 +272,14 @@ class Engine(EngineBase):
         if not isinstance(net_dict, dict):
             raise ConfigError(f"The config needs network = {{...}}, a dict of layers, but it is {net_dict!r}.")
         self._build(net_dict_post_proc(dict(net_dict)) if net_dict_post_proc else net_dict)
-        self._init_variables()
         if filename is None:
             if config.value("task", "train") not in _TASKS_THAT_TRAIN:
                 print("No model will be loaded. Randomly initializing model.", file=log.v2)
         else:
-            self._load_values(values, filename)
+            self.graph.set_model_values(values, filename=filename)
             if self.updater is not None and epoch:
-                self._load_optimizer_values(optimizer_values, filename)
-        self.global_train_step = self.get_global_train_step()
+                self.graph.set_optimizer_values(optimizer_values, filename=filename + OPTIM_SUFFIX)
+        self.global_train_step = self.graph.get_global_train_step()
 
     def _set_extern_data_from_dataset(self) -> None:
         dataset = self.train_data or next(iter(self.eval_datasets.values()), None)
@@ -306,69 +300,24 @@ class Engine(EngineBase):
         except (TypeError, ValueError):
             raise ConfigError(f"{key} = {value!r}: must be a number, or a dict of numbers by data key.") from None
 
-    def make_tf_session(self) -> None:
-        """Makes the session of the current graph; an older one is closed."""
-        if self.tf_session is not None:
-            self.tf_session.close()
-        self.tf_session = make_session(self.config, self.network_graph)
-
     def is_requesting_for_gpu(self) -> bool:
         """
         :return: whether this runs on a GPU
         """
         return self.config.value("device", None) == "gpu"
 
-    def _build(self, net_dict: dict[str, Any]) -> None:
-        """Makes all ops of graph, updater and savers; in training nothing can be added later."""
-        v1.reset_default_graph()
-        self.network_graph = v1.get_default_graph()
-        self._fetches.clear()
+    def _build(self, net_dict: Mapping[str, Any]) -> None:
+        if self.graph is not None:
+            self.graph.close()
         self._checked_datasets.clear()
-        network_seed, graph_seed = network_and_graph_seed(self.config, epoch=self.epoch)
-        v1.set_random_seed(graph_seed)
-        train_flag: Any = False
-        if self.use_dynamic_train_flag:
-            with v1.name_scope("globals"):
-                train_flag = v1.placeholder(tf.bool, shape=(), name="train_flag")
-        self.network = TFNetwork(
-            config=self.config,
-            rnd_seed=network_seed,
-            train_flag=train_flag,
+        self.graph = NetworkGraph(
+            self.config,
+            net_dict,
+            epoch=self.epoch,
+            initial_learning_rate=self.initial_learning_rate if self.use_dynamic_train_flag else None,
             eval_flag=self.use_eval_flag,
             search_flag=self.use_search_flag,
-            name="root",
         )
-        self.network.construct_from_dict(net_dict)
-        self.network.print_network_info()
-        self.epoch_step_placeholder = self.network.get_epoch_step()
-        self._model_saver = CheckpointSaver(self.network.get_saveable_params_list(), name="save", with_meta=True)
-        self.updater = self._optimizer_saver = None
-        if self.use_dynamic_train_flag:
-            self._make_updater()
-        self.make_tf_session()
-
-    def _make_updater(self) -> None:
-        self.updater = Updater(
-            config=self.config, network=self.network, initial_learning_rate=self.initial_learning_rate
-        )
-        self.updater.set_trainable_vars(self.network.get_trainable_params())
-        optimizer_vars = self.updater.get_optimizer_vars()
-        if optimizer_vars:
-            self._optimizer_saver = CheckpointSaver(optimizer_vars, name="save_optimizer")
-        self.get_fetches(train=True, eval=True)
-        self.get_fetches(train=False, eval=True)
-        self.network_graph.finalize()
-
-    def _init_variables(self) -> None:
-        self.network.initialize_params(self.tf_session)
-        known = {var.op.name for var in self.network.get_saveable_params_list() + self.network.get_params_list()}
-        if self.updater is not None:
-            self.updater.init_optimizer_vars(self.tf_session)
-            known.update(var.op.name for var in [*self.updater.get_optimizer_vars(), self.updater.learning_rate_var])
-        others = [var for var in v1.global_variables() if var.op.name not in known]
-        if others:
-            print("Note: There are still these uninitialized variables: %s" % [v.name for v in others], file=log.v3)
-            self.tf_session.run([var.initializer for var in others])
 
     # Loading
 
@@ -416,27 +365,8 @@ class Engine(EngineBase):
         assert (epoch is None) != (filename is None), "give epoch or filename"
         filename = self.get_epoch_model_filename(epoch) if filename is None else strip_checkpoint_suffix(filename)
         print("Load model %s" % filename, file=log.v4)
-        self._load_values(read_checkpoint(filename), filename)
-        self.global_train_step = self.get_global_train_step()
-
-    def _load_values(self, values: Values, filename: str) -> None:
-        print("loading weights from %s" % filename, file=log.v2)
-        variables = self.network.get_saveable_params_list()
-        ignore_missing = self.config.bool("load_ignore_missing_vars", False)
-        check_fits(values, variables, filename=filename, ignore_missing=ignore_missing)
-        assign_values(self.tf_session, values, variables)
-
-    def _load_optimizer_values(self, values: Values, filename: str) -> None:
-        """Takes over what fits: the optimizer may be another one than before, the network may not."""
-        variables = self.updater.get_optimizer_vars()
-        fitting = [var for var in variables if var.op.name in values and values[var.op.name].shape == tuple(var.shape)]
-        if len(fitting) < len(variables):
-            print(
-                "Note: the optimizer starts anew in %i of its %i variables, there is no state for them in %r."
-                % (len(variables) - len(fitting), len(variables), filename + OPTIM_SUFFIX),
-                file=log.v2,
-            )
-        assign_values(self.tf_session, values, fitting)
+        self.graph.set_model_values(read_checkpoint(filename), filename=filename)
+        self.global_train_step = self.graph.get_global_train_step()
 
     # Saving
 
@@ -450,7 +380,7 @@ class Engine(EngineBase):
         if self.config.bool("dry_run", False):
             return
         print("Save model under %s" % filename, file=log.v4)
-        self._model_saver.save(self.tf_session, filename)
+        self.graph.save_model(filename)
         self._damaged_checkpoints.discard(filename)
         write_checkpoint_state(filename)
 
@@ -464,8 +394,7 @@ class Engine(EngineBase):
         if is_model_due:
             filename = self.get_epoch_model_filename()
             remove_file(filename + INDEX_SUFFIX)  # of a former run: does not belong to what comes now
-            if self._optimizer_saver is not None:
-                self._optimizer_saver.save(self.tf_session, filename + OPTIM_SUFFIX)
+            self.graph.save_optimizer(filename + OPTIM_SUFFIX)
         self.learning_rate_control.save()
         if is_model_due:
             self.save_model()
@@ -552,7 +481,7 @@ class Engine(EngineBase):
             print("Model seems broken, got inf or nan final score: %s" % trainer.score, file=log.v1)
             if self.config.bool("stop_on_nonfinite_train_score", True):
                 self._training_failed(trainer, suffix=".broken")
-        self.global_train_step = self.get_global_train_step()
+        self.global_train_step = self.graph.get_global_train_step()
         elapsed = time.monotonic() - start_time
         meta.update(epoch_num_train_steps=trainer.num_steps, epoch_train_time_secs=round(elapsed))
         self._set_epoch_scores("train", trainer)
@@ -659,44 +588,21 @@ class Engine(EngineBase):
             raise ConfigError("combine_labels is not supported. Remove it from the config.")
         forward_to_hdf(self, data, output_file, batch_size=batch_size or self.batch_size, output_layer=output_layer)
 
+    def forward_single(self, dataset: Dataset, seq_idx: int, output_layer_name: str | None = None) -> numpy.ndarray:
+        """
+        :param dataset: its epoch has been started
+        :param seq_idx: in this epoch
+        :param output_layer_name: default: the output layer of the network
+        :return: its output for one sequence, ``(time, dim)``
+        """
+        return forward_single(self, dataset, seq_idx, output_layer=output_layer_name)
+
     @staticmethod
     def format_score(score: Mapping[str, float]) -> str:
         """
         :return: see :func:`returnn.tf.scores.format_score`
         """
         return format_score(score)
-
-    # What a Runner needs
-
-    def get_fetches(self, *, train: bool, eval: bool) -> dict[str, Any]:
-        """
-        :param train: with the update of the parameters
-        :param eval: with losses and errors
-        :return: name -> op or tensor
-        """
-        key = (train, eval)
-        if key not in self._fetches:
-            fetches = self.network.get_fetches_dict(
-                config=self.config, should_train=train, should_eval=eval, with_size=train or eval
-            )
-            if train:
-                fetches["optim_op"] = self.updater.get_optim_op()
-                fetches.update(self.updater.get_extra_fetches())
-            self._fetches[key] = fetches
-        return dict(self._fetches[key])
-
-    def get_step_feed(self, *, train_flag: bool) -> dict[tf.Tensor, Any]:
-        """
-        :return: what is fed in each step of a pass beside the data
-        """
-        flag = self.network.train_flag
-        return {flag: train_flag} if isinstance(flag, tf.Tensor) else {}
-
-    def get_global_train_step(self) -> int:
-        """
-        :return: ``global_step``, from the session
-        """
-        return int(self.tf_session.run(self.network.global_train_step_var))
 
     def finalize(self, error_occurred: bool = False) -> None:
         """
@@ -705,6 +611,6 @@ class Engine(EngineBase):
         :param error_occurred: the program ends because of an error
         """
         self.event_logs.close()
-        if self.tf_session is not None:
-            self.tf_session.close()
-            self.tf_session = None
+        if self.graph is not None:
+            self.graph.close()
+            self.graph = None

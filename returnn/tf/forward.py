@@ -1,4 +1,4 @@
-"""Task ``forward``: the output of a layer for every sequence of a dataset, into an HDF file."""
+"""The output of a layer: for every sequence of a dataset into an HDF file (task ``forward``), or for one sequence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy
 
 from returnn.datasets.basic import Dataset
 from returnn.datasets.hdf import SimpleHDFWriter
+from returnn.engine.batch import Batch, BatchSetGenerator
 from returnn.log import log
+from returnn.tf.data_pipeline import FeedDictDataProvider
 from returnn.tf.runner import Runner
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
@@ -35,7 +37,7 @@ def forward_to_hdf(
     print("Forwarding to HDF file: %s" % output_file, file=log.v2)
     output = _get_layer(engine, output_layer).output.copy_as_batch_major()
     print("Forward output: %s" % output, file=log.v3)
-    dataset.init_seq_order(epoch=engine.epoch or 1)
+    dataset.init_seq_order(epoch=1)  # the same data, whichever model is used
     engine.check_dataset(dataset, eval=False)
     sizes = {"size_%i" % axis: size for axis, size in output.size_placeholder.items()}
     with SimpleHDFWriter(
@@ -56,6 +58,28 @@ def forward_to_hdf(
             extra_fetches_callback=insert_batch,
         )
         runner.run(engine.get_epoch_str() + " forward", raise_exception=True)
+
+
+def forward_single(engine: Engine, dataset: Dataset, seq_idx: int, *, output_layer: str | None) -> numpy.ndarray:
+    """
+    :param engine: with network and session
+    :param dataset: its epoch has been started
+    :param seq_idx: in this epoch
+    :param output_layer: name. Default: the output layer of the network
+    :return: its output for this sequence, ``(time, dim)``
+    """
+    output = _get_layer(engine, output_layer).output.copy_as_batch_major()
+    batch = Batch()
+    batch.init_with_one_full_sequence(seq_idx, dataset)
+    provider = FeedDictDataProvider(
+        dataset=dataset,
+        batches=BatchSetGenerator(dataset, lambda _counts: iter([batch])),
+        extern_data=engine.network.extern_data,
+        data_keys=engine.get_data_keys(dataset, eval=False),
+    )
+    feed_dict, _ = provider.get_feed_dict(single_threaded=True)
+    feed_dict.update(engine.graph.get_step_feed(train_flag=False, epoch_step=0))
+    return engine.tf_session.run(output.placeholder, feed_dict)[0]
 
 
 def _get_layer(engine: Engine, name: str | None) -> Any:

@@ -108,13 +108,13 @@ class Runner:
             dataset=self.dataset,
             batches=batches,
             extern_data=engine.network.extern_data,
-            data_keys=engine.network.used_data_keys,
+            data_keys=engine.get_data_keys(self.dataset, eval=self._eval),
         )
         events = engine.event_logs.start_pass(
-            self.dataset_name, epoch=engine.epoch, train=self._train, graph=engine.network_graph
+            self.dataset_name, epoch=engine.epoch, train=self._train, graph=engine.graph.graph
         )
         progress = ProgressReport(report_prefix)
-        provider.start_threads(engine.tf_session)
+        provider.start_threads()
         start = time.monotonic()
         step_info = _StepInfo()
         try:
@@ -142,19 +142,16 @@ class Runner:
     def _run_steps(
         self, provider: FeedDictDataProvider, events: EventLog, progress: ProgressReport, info: _StepInfo
     ) -> None:
-        engine = self.engine
-        session = engine.tf_session
+        graph, session = self.engine.graph, self.engine.graph.session
         fetches = self._make_fetches()
-        extra_feed = engine.get_step_feed(train_flag=self._train_flag)
-        step_offset = engine.get_global_train_step()
-        while provider.have_more_data(session):
+        step_offset = graph.get_global_train_step()
+        while provider.have_more_data():
             if self.cancel_flag:
                 raise CancelTrainingException("cancel_flag is set")
             step_start = time.monotonic()
             info.feed_dict, info.meta = provider.get_feed_dict()
             self.step_meta = info.meta
-            info.feed_dict.update(extra_feed)
-            info.feed_dict[engine.epoch_step_placeholder] = info.step
+            info.feed_dict.update(graph.get_step_feed(train_flag=self._train_flag, epoch_step=info.step))
             run_start = time.monotonic()
             fetched = session.run(fetches, info.feed_dict)
             self._session_secs += time.monotonic() - run_start
@@ -172,12 +169,12 @@ class Runner:
             raise Exception("Did not successfully reach the end of the dataset.")
         self.num_steps = info.step
         if self._train:
-            step = engine.get_global_train_step()
+            step = graph.get_global_train_step()
             if step != step_offset + info.step:
                 raise Exception("global_step is %i, not %i + %i steps" % (step, step_offset, info.step))
 
     def _make_fetches(self) -> dict[str, Any]:
-        fetches = self.engine.get_fetches(train=self._train, eval=self._eval)
+        fetches = self.engine.graph.get_fetches(train=self._train, eval=self._eval)
         for name, value in self._extra_fetches.items():
             if callable(value) and not isinstance(value, Tensor) and not hasattr(value, "output"):
                 value = value()

@@ -21,7 +21,7 @@ network = {name: dict(o, **{"class": "batch_norm", "from": "data", "is_output_la
 network.update({
     "image": {"class": "batch_norm", "from": "data:image", "is_output_layer": True},
     "image_v2": {"class": "batch_norm", "param_version": 2, "from": "data:image", "is_output_layer": True},
-    "vector": {"class": "batch_norm", "from": "data:vector", "is_output_layer": True},
+    "vector": {"class": "batch_norm", "masked_time": False, "from": "data:vector", "is_output_layer": True},
     "option": {"class": "linear", "activation": "relu", "n_out": 3, "batch_norm": {"momentum": 0.3, "param_version": 1}, "from": "data", "is_output_layer": True},
     "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 3, "from": "data", "batch_norm": True, "is_output_layer": True},
     "in_sub": {"class": "subnetwork", "from": "data", "is_output_layer": True, "subnetwork": {

@@ -24,7 +24,7 @@ network = {
     "sigmoid": {"class": "linear", "activation": "sigmoid", "n_out": 5, "from": "h", "loss": "ce", "target": "classes"},
     "scaled": {"class": "eval", "eval": "source(0) * 0.5", "from": "plain", "n_out": 5, "loss": "ce", "target": "classes"},
     "scaled_opts": {"class": "eval", "eval": "source(0) * 1e-5", "from": "plain", "loss": "ce", "target": "classes", "loss_opts": {"safe_log_opts": {"eps": 1e-4}}},
-    "soft": {"class": "softmax", "from": "h", "loss": "ce", "target": "soft"},
+    "soft_target": {"class": "softmax", "from": "h", "loss": "ce", "target": "soft"},
     "soft_prob": {"class": "linear", "activation": "sigmoid", "n_out": 5, "from": "h", "loss": "ce", "target": "soft"},
     "copied": {"class": "copy", "from": "plain", "loss": "ce", "target": "classes"},
     "exp": {"class": "activation", "activation": "exp", "from": "log_softmax", "loss": "ce", "target": "classes"},

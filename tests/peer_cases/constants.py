@@ -2,6 +2,8 @@
 
 import numpy
 
+from returnn.tensor import Dim
+
 extern_data = {"data": {"dim": 3}}
 network = {
     "zero": {"class": "constant", "is_output_layer": True},
@@ -16,7 +18,7 @@ network = {
     "per_seq_shaped": {"class": "constant", "value": 1.5, "shape": (3,), "with_batch_dim": True, "is_output_layer": True},
     "array_per_seq": {
         "class": "constant", "value": numpy.array([1.0, 2.0, 3.0], dtype="float32"), "with_batch_dim": True, "is_output_layer": True},
-    "label": {"class": "constant", "value": 1, "sparse_dim": 5, "with_batch_dim": True, "is_output_layer": True},
+    "label": {"class": "constant", "value": 1, "sparse_dim": Dim(5, name="label"), "with_batch_dim": True, "is_output_layer": True},
     "plus": {"class": "combine", "kind": "add", "from": ["data", "half"], "is_output_layer": True},
     "minus": {"class": "combine", "kind": "sub", "from": ["half", "data"], "is_output_layer": True},
     "times": {"class": "combine", "kind": "mul", "from": ["data", "array"], "is_output_layer": True},

@@ -5,8 +5,7 @@ network = {
     "l2": {"class": "linear", "activation": "tanh", "n_out": 4, "from": "data", "L2": 0.1},
     "darc": {"class": "linear", "activation": "tanh", "n_out": 4, "from": "l2", "darc1": 0.01},
     "darc_plain": {"class": "linear", "activation": None, "n_out": 4, "from": "l2", "darc1": 0.01},
-    "smooth": {"class": "linear", "activation": "relu", "n_out": 12, "from": "darc", "spatial_smoothing": 0.01},
-    "smooth_small": {"class": "linear", "activation": None, "n_out": 5, "from": "darc", "spatial_smoothing": 0.02},
+    "smooth": {"class": "linear", "activation": "relu", "n_out": 30, "from": "darc", "spatial_smoothing": 0.01},
     "norm": {"class": "layer_norm", "from": "darc_plain", "L2": 0.03},
     "lstm": {"class": "rec", "unit": "standardlstm", "n_out": 3, "from": "data", "L2": 0.02},
     "sub": {
@@ -16,7 +15,7 @@ network = {
                 "output": {"class": "linear", "activation": None, "n_out": 3, "from": "data", "L2": 0.05, "darc1": 0.1}}},
             "output": {"class": "copy", "from": "inner"}}},
     "reused": {"class": "linear", "activation": None, "n_out": 4, "from": "l2", "reuse_params": "l2", "L2": 0.2},
-    "output": {"class": "linear", "activation": None, "n_out": 2, "from": ["smooth", "smooth_small", "norm", "lstm", "sub", "reused"], "loss": "as_is"},
+    "output": {"class": "linear", "activation": None, "n_out": 2, "from": ["smooth", "norm", "lstm", "sub", "reused"], "loss": "as_is"},
 }
 lens = {"data": [5, 2, 4]}
 train = True

@@ -28,6 +28,12 @@ network = {
     "as_data_axes": {
         "class": "eval", "from": "time_major", "is_output_layer": True,
         "eval": "tf.cumsum(source(0, as_data=True).placeholder, axis=source(0, as_data=True).time_dim_axis)"},
+    "as_data_two": {
+        "class": "eval", "from": ["data", "mean"], "is_output_layer": True,
+        "eval": "source(0, as_data=True).placeholder - source(1, as_data=True).placeholder"},
+    "as_data_tb": {
+        "class": "eval", "from": ["data", "time_major"], "is_output_layer": True,
+        "eval": "source(0, as_data=True).placeholder - source(1, as_data=True).placeholder"},
     "locals": {"class": "eval", "eval": "source(0) * factor", "eval_locals": {"factor": 3.0}, "from": "data", "is_output_layer": True},
     "function": {"class": "eval", "eval": scaled, "eval_locals": {"factor": 0.5}, "from": "data", "is_output_layer": True},
     "from_config": {
@@ -51,7 +57,7 @@ network = {
     "batch_major": {"class": "eval", "eval": "source(0, enforce_batch_major=True)", "from": "data", "is_output_layer": True},
     "lens": {
         "class": "eval", "from": "data", "is_output_layer": True,
-        "eval": "tf.cast(source(0, as_data=True).get_sequence_lengths(), tf.float32)",
+        "eval": "tf.cast(source(0, as_data=True, auto_convert=False).get_sequence_lengths(), tf.float32)",
         "out_type": {"shape": (), "batch_dim_axis": 0, "time_dim_axis": None, "feature_dim_axis": None, "dim": None}},
     "is_train": {
         "class": "eval", "from": "data", "is_output_layer": True,

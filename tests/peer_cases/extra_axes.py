@@ -22,7 +22,6 @@ network = {
     "minus_col": {"class": "combine", "kind": "sub", "from": ["data", "col"], "is_output_layer": True},
     "one_feature": {"class": "combine", "kind": "mul", "from": ["data", "feature1"], "is_output_layer": True},
     "feature1": {"class": "linear", "activation": "sigmoid", "n_out": 1, "from": "data"},
-    "one_feature_first": {"class": "combine", "kind": "sub", "from": ["feature1", "data"], "is_output_layer": True},
     "kept": {"class": "reduce", "mode": "max", "axis": "F", "keep_dims": True, "from": "data"},
     "div_kept": {"class": "combine", "kind": "sub", "from": ["data", "kept"], "is_output_layer": True},
     "eval_kept": {"class": "eval", "eval": "source(0) - source(1)", "from": ["data", "kept"], "is_output_layer": True},

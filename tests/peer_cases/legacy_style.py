@@ -5,7 +5,7 @@ feed = ["data", "classes", "phones", "extra"]
 network = {
     "hidden": {"class": "hidden", "activation": "tanh", "n_out": 6, "L2": 0.01, "dropout": 0.0},
     "both": {"class": "copy", "from": ["hidden", "data:extra"]},
-    "phones": {"class": "softmax", "loss": "ce", "target": "phones", "from": ["both"]},
+    "phones_out": {"class": "softmax", "loss": "ce", "target": "phones", "from": ["both"]},
     "unused": {"class": "linear", "activation": None, "n_out": 3, "from": ["both"]},
     "#comment": "nothing",
     "output": {"class": "softmax", "loss": "ce", "from": ["hidden"]},

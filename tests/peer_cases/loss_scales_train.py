@@ -19,7 +19,7 @@ network = {
     "normalized": {"class": "softmax", "from": "frozen", "loss": "ce", "loss_scale": 2.0, "loss_opts": {"use_normalized_loss": True}, "target": "classes"},
     "custom": {"class": "softmax", "from": "h", "loss": "ce", "loss_opts": {"custom_norm_factor": 0.25, "use_normalized_loss": True}, "target": "classes"},
     "custom_fn": {"class": "softmax", "from": "h", "loss": "ce", "loss_opts": {"custom_norm_factor": number_of_seqs}, "target": "classes"},
-    "weights": {"class": "reduce", "mode": "sum", "axis": "F", "from": "exp"},
+    "weights": {"class": "reduce", "mode": "sum", "axis": ["T", "F"], "from": "exp"},
     "exp": {"class": "activation", "activation": "exp", "from": "data"},
     "custom_inv": {"class": "softmax", "from": "h", "loss": "ce", "loss_opts": {"custom_inv_norm_factor": "weights", "use_normalized_loss": True}, "target": "classes"},
     "in_eval": {"class": "softmax", "from": "h", "loss": "ce", "only_on_eval": True, "target": "classes"},

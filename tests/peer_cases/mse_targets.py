@@ -16,7 +16,7 @@ network = {
     "to_layer": {"class": "linear", "activation": None, "n_out": 4, "target": "layer:h", "from": "data", "loss": "mse"},
     "to_layer2": {"class": "linear", "activation": None, "n_out": 4, "target": "h", "from": "data", "loss": "mse"},
     "seq": {"class": "reduce", "mode": "max", "axis": "T", "from": "h"},
-    "vector": {"class": "linear", "activation": None, "target": "vector", "from": "seq", "loss": "mse"},
+    "of_vector": {"class": "linear", "activation": None, "target": "vector", "from": "seq", "loss": "mse"},
     "registered": {"class": "linear", "activation": "sigmoid", "n_out": 3, "from": "data", "register_as_extern_data": "made"},
     "to_registered": {"class": "linear", "activation": None, "target": "made", "from": "h", "loss": "mse"},
     "reads_registered": {"class": "linear", "activation": None, "n_out": 2, "from": "data:made", "is_output_layer": True},

@@ -10,7 +10,6 @@ extern_data = {"data": {"dim": 4}, "labels": {"dim": 6, "sparse": True, "availab
 network = {
     "fn": {"class": "eval", "eval": "source(0) * 2", "from": "data", "n_out": 4, "out_type": like_source, "is_output_layer": True},
     "dtype": {"class": "eval", "eval": "tf.cast(source(0), tf.int32)", "from": "data", "out_type": {"dtype": "int32"}, "is_output_layer": True},
-    "dim": {"class": "eval", "eval": "tf.concat([source(0), source(0)], axis=-1)", "from": "data", "out_type": {"dim": 8}, "is_output_layer": True},
     "dim_shape": {"class": "eval", "eval": "tf.concat([source(0), source(0)], axis=-1)", "from": "data", "out_type": {"dim": 8, "shape": (None, 8)}, "is_output_layer": True},
     "wider": {
         "class": "eval", "eval": "tf.expand_dims(source(0, auto_convert=False), axis=2)", "from": "data", "out_type": {"shape": (None, 1, 4), "dim": 4}, "is_output_layer": True},
@@ -30,6 +29,6 @@ network = {
         "class": "eval", "eval": "tf.reduce_max(source(0, auto_convert=False))", "from": "data", "is_output_layer": True,
         "out_type": {"batch_dim_axis": None, "shape": ()}},
     "linear_dim": {"class": "linear", "activation": None, "out_type": {"dim": 3}, "from": "data", "is_output_layer": True},
-    "output": {"class": "copy", "from": ["fn", "dim"]},
+    "output": {"class": "copy", "from": ["fn", "dim_shape"]},
 }
 lens = {"data": [5, 2, 4], "labels": [3, 4, 2]}

@@ -16,7 +16,6 @@ opts = {
     "stride1_valid": {"mode": "avg", "pool_size": (3,), "strides": 1, "padding": "valid"},
     "stride3": {"mode": "max", "pool_size": (2,), "strides": 3, "padding": "same"},
     "dilated": {"mode": "max", "pool_size": (2,), "strides": 1, "dilation_rate": 2, "padding": "valid"},
-    "dilated_same": {"mode": "avg", "pool_size": (2,), "strides": 1, "dilation_rate": (2,), "padding": "same"},
     "nothing": {"mode": "max", "pool_size": (1,), "padding": "same"},
     "masked_max": {"mode": "max", "pool_size": (2,), "padding": "same", "use_time_mask": True},
     "masked_avg": {"mode": "avg", "pool_size": (2,), "padding": "same", "use_time_mask": True},

@@ -30,9 +30,7 @@ network = {
             "ff": {"class": "linear", "activation": "tanh", "n_out": 3, "from": "data"},
             "output": {"class": "linear", "activation": None, "n_out": 4, "reuse_params": "base:first", "from": "data"}}},
     "from_sub": {"class": "linear", "activation": None, "n_out": 3, "reuse_params": "sub/ff", "from": "first", "is_output_layer": True},
-    "before": {"class": "linear", "activation": None, "n_out": 4, "from": "data", "reuse_params": "zlater", "is_output_layer": True},
-    "zlater": {"class": "linear", "activation": None, "n_out": 4, "from": "before", "is_output_layer": True},
-    "output": {"class": "copy", "from": ["same", "own_bias", "auto", "adds_bias", "back", "zlater", "from_sub", "sub"], "loss": "as_is"},
+    "output": {"class": "copy", "from": ["same", "own_bias", "auto", "adds_bias", "back", "from_sub", "sub"], "loss": "as_is"},
 }
 lens = {"data": [5, 2, 4], "labels": [3, 2, 1]}
 train = True

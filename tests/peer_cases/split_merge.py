@@ -29,6 +29,8 @@ network = {
     "merge_bt": {"class": "merge_dims", "axes": "BT", "from": "data", "is_output_layer": True},
     "merge_bt_labels": {"class": "merge_dims", "axes": ["B", "T"], "from": "data:labels", "is_output_layer": True},
     "merge_bf": {"class": "merge_dims", "axes": ["B", "F"], "from": "data", "is_output_layer": True},
+    "merge_bs": {"class": "merge_dims", "axes": ["B", "s:1"], "from": "data:image", "is_output_layer": True},
+    "merge_sb": {"class": "merge_dims", "axes": ["s:1", "B"], "keep_order": True, "from": "data:image", "is_output_layer": True},
     "merge_tf": {"class": "merge_dims", "axes": ["T", "F"], "from": "data", "is_output_layer": True},
     "merge_ts": {"class": "merge_dims", "axes": ["T", "s:1"], "from": "data:image", "is_output_layer": True},
     "merge_times": {"class": "merge_dims", "axes": "dyn", "from": "data:two_times", "is_output_layer": True},
@@ -39,7 +41,6 @@ network = {
     "tm_f": {"class": "split_dims", "axis": "F", "dims": (2, 2), "from": "time_major", "is_output_layer": True},
     "tm_t": {"class": "split_dims", "axis": "T", "dims": (-1, 2), "from": "time_major", "is_output_layer": True},
     "tm_merge": {"class": "merge_dims", "axes": "static", "from": "tm_f", "is_output_layer": True},
-    "tm_merge_bt": {"class": "merge_dims", "axes": "BT", "from": "time_major", "is_output_layer": True},
     "tm_merge_tf": {"class": "merge_dims", "axes": ["T", "F"], "from": "time_major", "is_output_layer": True},
     "output": {"class": "linear", "activation": None, "n_out": 2, "from": ["merge_back", "merge_order", "tm_merge"], "loss": "as_is"},
 }

@@ -14,7 +14,7 @@ opts = {
     "right1_stride2": {"window_size": 2, "window_right": 1, "stride": 2},
     "valid": {"window_size": 3, "padding": "valid"},
     "valid_stride": {"window_size": 2, "padding": "valid", "stride": 2},
-    "over_features": {"window_size": 3, "axis": "F"},
+    "over_features": {"window_size": 2, "axis": "F"},
 }
 network = {name: dict(o, **{"class": "window", "from": "data", "is_output_layer": True}) for name, o in opts.items()}
 network.update({

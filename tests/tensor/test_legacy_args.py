@@ -66,13 +66,13 @@ def test_names_of_automatic_dims_tell_where_they_come_from() -> None:
         ({}, "give shape, or dim, or dims"),
         ({"sparse": True}, "needs dim, the number of classes"),
         ({"shape": (None, 40), "dim": 41}, "dim is 41, but the feature axis of shape has size 40"),
-        ({"dim": 4, "shap": (None, 4)}, "unknown argument 'shap'. Did you mean 'shape'?"),
+        ({"dim": 4, "shap": (None, 4)}, "unknown argument 'shap'. Did you mean \"shape\"?"),
         ({"dim": 4, "time_dim_axis": 5}, "time_dim_axis is 5, but there are 3 axes"),
     ],
 )
 def test_contradictions_are_named(kwargs: dict[str, Any], message: str) -> None:
     """Configs expect an AssertionError; the message says what does not fit."""
-    with pytest.raises(AssertionError, match="(?s).*".join(message.split("|"))) as error:
+    with pytest.raises(AssertionError, match="Tensor .x.: ") as error:
         Tensor("x", **kwargs)
     assert message in str(error.value)
     assert "'x'" in str(error.value)

@@ -79,9 +79,9 @@ def test_training_moves_the_step_count_by_the_number_of_steps() -> None:
     engine = make_engine(make_config(), dev=False)
     trainer = _runner(engine, train=True)
     trainer.run("train epoch 1")
-    assert engine.get_global_train_step() == trainer.num_steps > 1
+    assert engine.graph.get_global_train_step() == trainer.num_steps > 1
     _runner(engine).run("eval")
-    assert engine.get_global_train_step() == trainer.num_steps
+    assert engine.graph.get_global_train_step() == trainer.num_steps
     assert engine.network.run_opts == {"epoch": 1, "dataset_name": "train"}
     assert engine.network.num_finished_runs == 2
 

@@ -15,6 +15,7 @@ from returnn.frontend import init as rf_init
 from returnn.tensor.backend import Backend, Raw, Size, register_backend
 from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf, v1
+from returnn.tf.util.math import clip_with_identity_gradient
 
 from . import ctc, lstm, rnn
 from .initializers import initial_value
@@ -219,11 +220,7 @@ class TFBackend(Backend):
         return tf.stop_gradient(x)
 
     def clip_with_identity_gradient(self, x: Raw, low: Any, high: Any) -> Raw:
-        @tf.custom_gradient
-        def clipped(value: Raw) -> tuple[Raw, Callable[[Raw], Raw]]:
-            return self.clip(value, low, high), lambda grad: grad
-
-        return clipped(x)
+        return clip_with_identity_gradient(x, low, high)
 
     # ---- several elements at a time
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy
 
-from returnn.tensor import Dim, Tensor
 from returnn.tf.compat import tf, v1
+from returnn.tf.util import basic as helpers
 
 
 class TFNamespace:
-    """``tf`` with a fallback to ``tf.compat.v1``."""
+    """``tf`` with a fallback to ``tf.compat.v1``. Reductions are those of v1, which know ``keep_dims`` too."""
 
     def __getattr__(self, name: str) -> Any:
-        for module in (tf, v1, tf.math):
+        for module in (v1,) if name.startswith("reduce_") else (tf, v1, tf.math):
             if hasattr(module, name):
                 return getattr(module, name)
         raise AttributeError("neither tensorflow nor tensorflow.compat.v1 has %r" % name)
@@ -49,6 +49,7 @@ def eval_globals() -> dict[str, Any]:
     :return: names for expressions in configs
     """
     return {
+        **{name: getattr(helpers, name) for name in helpers.__all__},
         "tf": tf_namespace,
         "tf_compat": sys.modules["returnn.tf.compat"],
         "numpy": numpy,
@@ -56,7 +57,4 @@ def eval_globals() -> dict[str, Any]:
         "sys": sys,
         "typing": typing,
         "contextlib": contextlib,
-        "Data": Tensor,
-        "Dim": Dim,
-        "DimensionTag": Dim,
     }

@@ -1,0 +1,1 @@
+"""Helper functions on TensorFlow tensors, for the framework and for the code in users' configs."""
