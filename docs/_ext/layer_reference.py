@@ -1,4 +1,4 @@
-"""The directives ``layer-options``, ``layer-classes``, ``layer-losses`` and ``layer-units``.
+"""The directives ``layer-options``, ``layer-classes``, ``layer-losses``, ``layer-units`` and ``optimizers``.
 
 They write the reference of the layer dict from the classes themselves: names from the registries, text from docstrings,
 options from the typed class attributes with their defaults. So it cannot say anything else than the program does.
@@ -21,8 +21,13 @@ from returnn.layers import options, registry
 from returnn.layers.base import LayerBase
 from returnn.layers.concat_input import ConcatInputLayer
 from returnn.layers.recurrent.units import UNITS
+from returnn.tf.updater import optimizers
+from returnn.tf.updater.base import BaseCustomOptimizer
 
 Lines = Iterator[str]
+
+_set_by_config = {"epsilon", "momentum"}
+"""Options of optimizers whose default is a config key, not that of the class."""
 
 
 class _Reference(SphinxDirective):
@@ -114,6 +119,28 @@ class LayerUnits(_Reference):
             yield ""
 
 
+class Optimizers(_Reference):
+    """The names of the optimizers, and their options."""
+
+    def rst(self) -> Lines:
+        """
+        :return: lines of the page
+        """
+        by_name = {cls.__name__.lower(): cls for cls in vars(optimizers).values() if _is_optimizer(cls)}
+        for name, cls in sorted(by_name.items()):
+            opts = [
+                f"``{p.name}``" if p.default is p.empty or p.name in _set_by_config else f"``{p.name}`` = ``{p.default!r}``"
+                for p in inspect.signature(cls).parameters.values()
+                if p.name not in ("learning_rate", "name", "use_locking")
+            ]
+            yield f"- ``{name}``{': ' if opts else ''}{', '.join(opts)}"
+        yield ""
+
+
+def _is_optimizer(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseCustomOptimizer) and value is not BaseCustomOptimizer
+
+
 def _section(title: str) -> Lines:
     yield from (title, "~" * len(title), "")
 
@@ -166,4 +193,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("layer-classes", LayerClasses)
     app.add_directive("layer-losses", LayerLosses)
     app.add_directive("layer-units", LayerUnits)
+    app.add_directive("optimizers", Optimizers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,10 @@
 """``import returnn.frontend as rf``: the one vocabulary of operations in which layers, losses and search are written.
 
-It works on :class:`~returnn.tensor.Tensor` objects whose axes are :class:`~returnn.tensor.Dim` objects. An operation checks its
-arguments and works out the dims of its result here; the backend of its operands computes the value. Operands without values
-(templates) give results without values.
+It works on :class:`~returnn.tensor.Tensor` objects whose axes are :class:`~returnn.tensor.Dim` objects. An operation
+checks its arguments and works out the dims of its result here; the backend of its operands computes the value. Operands
+without values (templates) give results without values.
 """
+# ruff: noqa: F401 - all names imported here are public, see __all__
 
 from returnn.tensor import Dim, DimError, Tensor, TensorDict, batch_dim, single_step_dim
 
@@ -56,7 +57,7 @@ from .elementwise import (
 from .loss import ctc_decode, ctc_loss, edit_distance, sparse_softmax_cross_entropy
 from .matmul import dot, matmul
 from .nn import dropout, layer_norm, log_softmax, moments, pool, softmax
-from .operators import Tensor as _Tensor  # noqa: F401 - installs the operators
+from .operators import Tensor as _Tensor  # installs the operators
 from .rec import lstm, rnn
 from .reduce import reduce, reduce_argmax, reduce_max, reduce_mean, reduce_min, reduce_out, reduce_sum
 from .run_ctx import RunCtx, get_run_ctx, run_ctx

@@ -1,7 +1,7 @@
 """Element-wise functions, comparison and combination of tensors.
 
-Operands are aligned by their dims, in whatever order they have them. The result has the dims of the first operand that has
-the most, then those that only others have.
+Operands are aligned by their dims, in whatever order they have them. The result has the dims of the first operand that
+has the most, then those that only others have.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How parameters start: descriptions without backend. A backend turns them into values.
 
-``draw`` gives the value in numpy. TensorFlow draws with its own generators instead, so that networks start there as they always
-did.
+``draw`` gives the value in numpy. TensorFlow draws with its own generators instead, so that networks start there as
+they always did.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ def ctc_loss(
     return Tensor("ctc_loss", (batch_dim,), "float32", raw_tensor=raw)
 
 
-def ctc_decode(logits: Tensor, *, axis: Dim, input_spatial_dim: Dim, target_dim: Dim, beam_width: int) -> tuple[Tensor, Dim]:
+def ctc_decode(
+    logits: Tensor, *, axis: Dim, input_spatial_dim: Dim, target_dim: Dim, beam_width: int
+) -> tuple[Tensor, Dim]:
     """
     :param logits: as in :func:`ctc_loss`
     :param axis: classes and blank
@@ -77,7 +79,9 @@ def ctc_decode(logits: Tensor, *, axis: Dim, input_spatial_dim: Dim, target_dim:
             beam_width=beam_width,
         )
         out_dim.dyn_size = lens
-    return Tensor("ctc_decode", (batch_dim, out_dim), "int32", sparse_dim=target_dim, time_dim_axis=1, raw_tensor=raw), out_dim
+    return Tensor(
+        "ctc_decode", (batch_dim, out_dim), "int32", sparse_dim=target_dim, time_dim_axis=1, raw_tensor=raw
+    ), out_dim
 
 
 def edit_distance(a: Tensor, a_spatial_dim: Dim, b: Tensor, b_spatial_dim: Dim) -> Tensor:

@@ -11,8 +11,8 @@ from .elementwise import where
 
 def dims_to_mask(x: Tensor, dims: Sequence[Dim]) -> list[Dim]:
     """
-    :return: those of dims along which the sequences of ``x`` differ in length. Lengths that depend on dims which ``x`` does
-        not have say nothing about ``x``.
+    :return: those of dims along which the sequences of ``x`` differ in length. Lengths that depend on dims which ``x``
+        does not have say nothing about ``x``.
     """
     return [d for d in dims if d.need_masking and set(d.size_dims or ()) <= set(x.dims)]
 

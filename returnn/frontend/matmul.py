@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from typing import Any
 
 from returnn.tensor import Dim, DimError, Tensor
-from returnn.tensor.backend import backend_of_all, template_backend
+from returnn.tensor.backend import Backend, backend_of_all, template_backend
 
 from .elementwise import raw_on
 from .masking import dims_to_mask, mask_padding
+from .shape import require_dims
 
 
 def matmul(a: Tensor, b: Tensor, *, reduce: Dim | Sequence[Dim], use_mask: bool = True) -> Tensor:
@@ -17,43 +19,65 @@ def matmul(a: Tensor, b: Tensor, *, reduce: Dim | Sequence[Dim], use_mask: bool 
     Sum over the reduced dims of a * b.
 
     :param a: has all reduced dims
-    :param b: has all reduced dims
+    :param b: has all reduced dims. A square weight has the dim twice; that with the higher match_priority is reduced.
     :param reduce: one or more dims
     :param use_mask: frames behind a sequence's end count as zero, along reduced dims; what stands there must be finite
-    :return: the other dims of a, in its order, then those that only b has. The feature dim of a if it is still there, else
-        that of b. Other dims that both have are shared.
-    :raises DimError: a reduced dim is not in both
+    :return: the other dims of a, in its order, then those that only b has. The feature dim of a if it is still there,
+        else that of b. Other dims that both have are shared.
+    :raises DimError: a reduced dim is not in both, or the result would have a dim twice
     """
     reduce = [reduce] if isinstance(reduce, Dim) else list(reduce)
     for x in (a, b):
-        for dim in reduce:
-            if dim not in x.dims:
-                raise DimError("matmul: %s has no dim %s, its dims are %s" % (x.name, dim, list(x.dims)))
+        require_dims(x, reduce, op="matmul")
     if a.dtype != b.dtype:
         raise DimError("matmul: dtypes differ: %s, %s" % (a.dtype, b.dtype))
-    if use_mask:  # one side is enough: zero times anything finite
-        small, large = sorted((a, b), key=lambda x: len(x.dims))
-        masked = dims_to_mask(small, reduce)
-        others = dims_to_mask(large, [d for d in reduce if d not in masked])
-        masked_small, masked_large = mask_padding(small, masked, 0), mask_padding(large, others, 0)
-        a, b = (masked_small, masked_large) if small is a else (masked_large, masked_small)
-    rest_a = [d for d in a.dims if d not in reduce]
-    rest_b = [d for d in b.dims if d not in reduce and d not in rest_a]
-    dims = rest_a + rest_b
-    feature = a.feature_dim if a.feature_dim in dims else b.feature_dim if b.feature_dim in dims else None
-    time = a.time_dim if a.time_dim in dims else b.time_dim if b.time_dim in dims else None
+    if use_mask:
+        a, b = _mask_one_side(a, b, reduce)
+    axes_a, axes_b = ([x.get_axis_from_dim(d) for d in reduce] for x in (a, b))
+    rest_a = [i for i in range(a.batch_ndim) if i not in axes_a]
+    dims = [a.dims[i] for i in rest_a]
+    shared = [i for i in range(b.batch_ndim) if i not in axes_b and b.dims[i] in dims]
+    rest_b = [i for i in range(b.batch_ndim) if i not in axes_b and i not in shared]
+    dims += [b.dims[i] for i in rest_b]
+    for dim in dims:
+        if dims.count(dim) > 1:
+            raise DimError("matmul: the result would have %s twice: %r, %r" % (dim, a, b))
+    feature = next((x.feature_dim for x in (a, b) if x.feature_dim in dims), None)
+    time = next((x.time_dim for x in (a, b) if x.time_dim in dims), None)
     backend = backend_of_all([a, b])
     raw = None
     if backend is not template_backend:
-        if len(reduce) == 1 and len(b.dims) == 2 and len(rest_b) == 1:
+        raw_a, raw_b = raw_on(a, backend), raw_on(b, backend)
+        if len(reduce) == 1 and not shared and len(rest_b) == 1:
             # the usual layer: one matrix product of all frames
-            x = raw_on(a.copy_transpose(rest_a + reduce), backend)
-            raw = backend.dense(x, raw_on(b.copy_transpose(reduce + rest_b), backend))
+            raw = backend.dense(
+                _transposed(backend, raw_a, rest_a + axes_a), _transposed(backend, raw_b, axes_b + rest_b)
+            )
         else:
-            letters = dict(zip(dict.fromkeys(a.dims + b.dims), string.ascii_letters, strict=False))
-            equation = "%s,%s->%s" % tuple("".join(letters[d] for d in ds) for ds in (a.dims, b.dims, dims))
-            raw = backend.einsum(equation, raw_on(a, backend), raw_on(b, backend))
+            letters_a = string.ascii_letters[: a.batch_ndim]
+            letters_b = dict(zip(axes_b, [letters_a[i] for i in axes_a], strict=True))
+            letters_b |= {i: letters_a[rest_a[dims.index(b.dims[i])]] for i in shared}
+            letters_b |= dict(zip(rest_b, string.ascii_letters[a.batch_ndim :], strict=False))
+            out = [letters_a[i] for i in rest_a] + [letters_b[i] for i in rest_b]
+            equation = "%s,%s->%s" % (letters_a, "".join(letters_b[i] for i in range(b.batch_ndim)), "".join(out))
+            raw = backend.einsum(equation, raw_a, raw_b)
     return a.like(raw, dims=dims, sparse_dim=None, feature_dim=feature, time_dim=time, name="matmul")
+
+
+def _mask_one_side(a: Tensor, b: Tensor, reduce: Sequence[Dim]) -> tuple[Tensor, Tensor]:
+    """
+    :return: zeros behind the ends along the reduced dims in one of the two, if possible the smaller one; zero times
+        anything finite is zero
+    """
+    small, large = sorted((a, b), key=lambda x: len(x.dims))
+    of_small = dims_to_mask(small, reduce)
+    of_large = dims_to_mask(large, [d for d in reduce if d not in of_small])
+    masked = {id(small): mask_padding(small, of_small, 0), id(large): mask_padding(large, of_large, 0)}
+    return masked[id(a)], masked[id(b)]
+
+
+def _transposed(backend: Backend, raw: Any, axes: Sequence[int]) -> Any:
+    return raw if list(axes) == list(range(len(axes))) else backend.transpose(raw, axes)
 
 
 dot = matmul

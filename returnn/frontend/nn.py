@@ -95,7 +95,8 @@ def pool(
     :param dilation_rate: per spatial dim
     :param in_spatial_dims:
     :param out_spatial_dims: what follows from the others by default
-    :param use_mask: frames behind a sequence's end are 0 for avg, and do not count for max; the result is 0 behind the end
+    :param use_mask: frames behind a sequence's end are 0 for avg, and do not count for max; the result is 0 behind the
+        end
     :return: axes in the order of x; and the new spatial dims
     """
     require_dims(x, in_spatial_dims, op="pool")
@@ -106,9 +107,7 @@ def pool(
     x = mask_padding(x, masked, float("-inf") if mode == "max" else 0.0)
     outs: list[Dim] = []
     given = out_spatial_dims or [None] * len(in_spatial_dims)
-    for dim, out, size, stride, dilation in zip(
-        in_spatial_dims, given, pool_size, strides, dilation_rate, strict=True
-    ):
+    for dim, out, size, stride, dilation in zip(in_spatial_dims, given, pool_size, strides, dilation_rate, strict=True):
         length = dim if padding == "same" else dim.sub_right((size - 1) * dilation)
         length = length.ceildiv_right(stride) if stride != 1 else length
         if out is not None:
@@ -147,7 +146,6 @@ def moments(x: Tensor, *, axis: Dim | Sequence[Dim], use_mask: bool = True) -> t
     """
     mean = reduce_mean(x, axis=axis, use_mask=use_mask)
     return mean, reduce_mean(square(combine(x, "sub", mean)), axis=axis, use_mask=use_mask)
-
 
 
 def layer_norm(x: Tensor, *, axis: Dim, scale: Tensor, bias: Tensor, epsilon: float = 1e-6) -> Tensor:

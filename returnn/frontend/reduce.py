@@ -23,10 +23,10 @@ def reduce(x: Tensor, *, mode: str, axis: Dim | Sequence[Dim], use_mask: bool = 
     :param x: dense
     :param mode: one of ``MODES``; avg is mean
     :param axis: one dim or several; for argmax and argmin one
-    :param use_mask: leave out frames behind a sequence's end. Where the lengths depend on dims that ``x`` does not have, or
-        on batch when that is reduced first, all of them are reduced together.
-    :return: without these dims. argmax, argmin: int32 labels of the axis. A sequence without frames: mean 0, max the lowest
-        number of the dtype.
+    :param use_mask: leave out frames behind a sequence's end. Where the lengths depend on dims that ``x`` does not
+        have, or on batch when that is reduced first, all of them are reduced together.
+    :return: without these dims. argmax, argmin: int32 labels of the axis. A sequence without frames: mean 0, max the
+        lowest number of the dtype.
     :raises DimError: a dim is not there
     """
     mode = _ALIASES.get(mode, mode)
@@ -89,7 +89,9 @@ def _masked_mean(x: Tensor, axes: Sequence[Dim], masked: Sequence[Dim]) -> Tenso
         elif x.raw_tensor is not None:
             backend = x._raw_backend
             size = backend.size_of_axis(x.raw_tensor, x.get_axis_from_dim(dim))
-            count = combine(count, "mul", Tensor("size", (), x.dtype, raw_tensor=backend.cast(backend.convert(size), x.dtype)))
+            count = combine(
+                count, "mul", Tensor("size", (), x.dtype, raw_tensor=backend.cast(backend.convert(size), x.dtype))
+            )
     count = combine(count, "maximum", 1)
     count = combine(count, "mul", static) if static != 1 else count
     return combine(total, "truediv" if "float" in x.dtype else "floordiv", count)

@@ -1,7 +1,7 @@
 """What an operation may depend on besides its arguments: are we training, at which step, with which seed.
 
-Randomness is stateless: a function of (random seed, a name, global step), so a run that was killed and resumed draws the same
-numbers as one that was not.
+Randomness is stateless: a function of (random seed, a name, global step), so a run that was killed and resumed draws
+the same numbers as one that was not.
 """
 
 from __future__ import annotations

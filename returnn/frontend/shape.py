@@ -1,7 +1,7 @@
 """Operations on axes: merge, split, join, pad, cut, select.
 
-Functions that make an axis take an optional ``out_dim`` and return the dim they used. Lengths of dynamic dims follow by dim
-arithmetic, so that the same operation on the same dim gives the same dim.
+Functions that make an axis take an optional ``out_dim`` and return the dim they used. Lengths of dynamic dims follow by
+dim arithmetic, so that the same operation on the same dim gives the same dim.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def replace_dim(x: Tensor, *, in_dim: Dim, out_dim: Dim) -> Tensor:
 
 def merge_dims(x: Tensor, *, dims: Sequence[Dim], out_dim: Dim | None = None) -> tuple[Tensor, Dim]:
     """
-    :param dims: of x, the first one outermost. With the batch dim among them the result counts as batch, padding included.
+    :param dims: of x, the first one outermost. With the batch dim among them the result counts as batch, padding
+        included.
     :param out_dim: product of dims by default
     :return: the merged axis is at the place of the first of dims
     """
@@ -126,8 +127,10 @@ def split_dims(
 
 def concat(*sources: tuple[Tensor, Dim], out_dim: Dim | None = None) -> tuple[Tensor, Dim]:
     """
-    :param sources: each with the dim along which it is joined to the others; other dims that one of them does not have are
-        repeated
+    Joins the arrays: padding of an earlier source stays where it is, in front of the next one.
+
+    :param sources: each with the dim along which it is joined to the others; other dims that one of them does not have
+        are repeated
     :param out_dim: sum of the dims by default
     :return: axes in the order of the source that has most
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from returnn.util.errors import ConfigError
@@ -26,10 +27,10 @@ def option_names(cls: type) -> list[str]:
             continue
         names |= set(vars(base).get("__annotations__", {}))
         if "__init__" in vars(base):
-            names |= set(inspect.signature(base.__init__).parameters)
+            names |= _named_parameters(base.__init__)
         own_template = vars(base).get("get_out_data_from_opts")
         if own_template is not None:
-            names |= set(inspect.signature(own_template.__func__).parameters) - {"cls"}
+            names |= _named_parameters(own_template.__func__) - {"cls"}
     return sorted(n for n in names - _NOT_OPTIONS if not n.startswith("_"))
 
 
@@ -52,6 +53,11 @@ def check_options(cls: type, opts: dict[str, Any], *, where: str) -> None:
             lines.append(text % (where, key, cls.layer_class, did_you_mean(key, known)))
         lines.append("  Its options: %s" % ", ".join(["class", "from"] + known))
         raise UnknownLayerOption("\n".join(lines))
+
+
+def _named_parameters(function: Callable[..., Any]) -> set[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
 
 
 def _own_init_parameters(cls: type) -> list[inspect.Parameter]:

@@ -176,7 +176,9 @@ def _axes_of_tag(x: HasAxes, spec: str, kind: str, index: int | None, tag: str, 
             raise DimError(_message(x, "axis %r: %i axes match" % (spec, len(found)), name))
         return [found[index]]
     if len(found) != 1:
-        raise DimError(_message(x, "axis %r: %s" % (spec, "%i axes match" % len(found) if found else "none matches"), name))
+        raise DimError(
+            _message(x, "axis %r: %s" % (spec, "%i axes match" % len(found) if found else "none matches"), name)
+        )
     return found
 
 

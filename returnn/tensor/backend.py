@@ -1,8 +1,8 @@
 """What a backend has to provide: operations on raw values with integer axes, and nothing about dims.
 
 Dims are worked out once, in :mod:`returnn.frontend`; only below this line an axis is a number. There are the template
-backend (dims without values, here), numpy (:mod:`.numpy_backend`), and those that register themselves when their package is
-imported (TensorFlow graphs: :mod:`returnn.tf.backend`).
+backend (dims without values, here), numpy (:mod:`.numpy_backend`), and those that register themselves when their
+package is imported (TensorFlow graphs: :mod:`returnn.tf.backend`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Size = Any
 class Backend:
     """Operations on raw values. ``x``, ``a``, ``b`` are raw values, axes are ints >= 0.
 
-    Names of element-wise functions are those of :mod:`returnn.frontend` (``unary("tanh", x)``, ``binary("add", a, b)``).
-    Operands of ``binary``, ``compare`` and ``where`` have the same rank, or are scalars, and broadcast.
+    Names of element-wise functions are those of :mod:`returnn.frontend` (``unary("tanh", x)``, ``binary("add", a,
+    b)``). Operands of ``binary``, ``compare`` and ``where`` have the same rank, or are scalars, and broadcast.
     """
 
     name: str
@@ -201,13 +201,33 @@ class Backend:
         """-log softmax(logits)[label] on the last axis; labels without that axis"""
         raise self._missing("sparse_softmax_cross_entropy")
 
-    def lstm(self, x: Raw, w: Raw, w_re: Raw, b: Raw, **options: Any) -> tuple[Raw, Raw, Raw]:
-        """See :func:`returnn.frontend.rec.lstm`; x [time, batch, in]; returns output and last h, c."""
+    def lstm(self, x: Raw, w: Raw | None, w_re: Raw, b: Raw | None, **options: Any) -> tuple[Raw, Raw, Raw]:
+        """See :func:`returnn.frontend.rec.lstm`; x [time, sequences, in]; returns output and last h, c."""
         raise self._missing("lstm")
 
     def rnn(self, x: Raw, **options: Any) -> tuple[Raw, list[Raw]]:
-        """See :func:`returnn.frontend.rec.rnn`; x [time, batch, in]; returns output and last states."""
+        """See :func:`returnn.frontend.rec.rnn`; x [time, sequences, in]; returns output and last states."""
         raise self._missing("rnn")
+
+    # ---- values that live longer than a step
+
+    def kept_value(self, name: str, width: int, *, rows: Size, reset: Raw | None) -> tuple[Raw, Callable[[Raw], Any]]:
+        """
+        :param name: where it is kept, beside the parameters, but never saved
+        :param rows: of the value; those of the step before must be as many
+        :param reset: bool scalar: start at zero again; None: never
+        :return: value of the step before, [rows, width], zeros in the first one; and how to set it for the next step:
+            value -> operation that has to run in each step
+        """
+        raise self._missing("kept_value")
+
+    def placeholder(self, name: str, shape: Sequence[int | None], dtype: str) -> Raw:
+        """a value that the user feeds"""
+        raise self._missing("placeholder")
+
+    def named(self, x: Raw, name: str) -> Raw:
+        """the same value, which the user finds under this name"""
+        raise self._missing("named")
 
     def ctc_loss(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
         """logits [time, batch, classes + 1], blank last; labels [batch, label time]; [batch]"""

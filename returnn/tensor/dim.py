@@ -1,6 +1,7 @@
 """Dim: the identity of an axis.
 
-Contract: two axes are the same iff their dims are equal; sizes are a property of a dim, values of dynamic sizes stand in the
+Contract: two axes are the same iff their dims are equal; sizes are a property of a dim, values of dynamic sizes stand
+in the
 :mod:`~returnn.tensor.run_table`. Arithmetic on dims gives derived dims, kept in a canonical form
 (:mod:`~returnn.tensor.dim_math`), so equal expressions are equal dims. ``declare_same_as`` joins two dims for good.
 """
@@ -87,7 +88,9 @@ class Dim:
         self._derived: dict[Hashable, Dim] = {}
         if dimension is not None and not hasattr(dimension, "dims"):
             if int(dimension) != dimension or (dimension < 0 and not expr):  # -a is fine as an operand
-                raise DimError("Dim %r: size must be an integer >= 0 or None, but is %r" % (self.description, dimension))
+                raise DimError(
+                    "Dim %r: size must be an integer >= 0 or None, but is %r" % (self.description, dimension)
+                )
             self._size = int(dimension)
         elif dimension is not None:
             dyn_size_ext = dimension
@@ -238,7 +241,9 @@ class Dim:
 
         ndim = len(raw.shape)
         if ndim > 1:
-            raise DimError("Dim %r: raw lengths must be a scalar or [batch], but have %i axes" % (self.description, ndim))
+            raise DimError(
+                "Dim %r: raw lengths must be a scalar or [batch], but have %i axes" % (self.description, ndim)
+            )
         self.dyn_size_ext = Tensor(self.description + ":size", (batch_dim,) * ndim, "int32", raw_tensor=raw)
 
     def get_dim_value(self) -> Any:
@@ -510,11 +515,12 @@ class Dim:
 
 
 def _warn_about_different_lengths(a: Dim, b: Dim) -> None:
-    sizes = [a.dyn_size_ext, b.dyn_size_ext]
-    if a.is_dynamic and b.is_dynamic and all(s is not None and s.raw_tensor is not None for s in sizes):
-        if sizes[0].raw_tensor is not sizes[1].raw_tensor and not (a.expr or b.expr):
-            text = "Warning: assuming dim tags are same with different size placeholders: %r vs %r"
-            print(text % tuple(s.raw_tensor for s in sizes), file=log.v3)
+    if a.expr or b.expr or not (a.is_dynamic and b.is_dynamic):
+        return
+    raw_a, raw_b = a.dyn_size, b.dyn_size
+    if raw_a is not None and raw_b is not None and raw_a is not raw_b:
+        text = "Warning: assuming dim tags are same with different size placeholders: %r vs %r"
+        print(text % (raw_a, raw_b), file=log.v3)
 
 
 def _unpickle_dim(dimension: int | None, description: str, kind: DimKind, vocab: Any, auto_generated: bool) -> Dim:

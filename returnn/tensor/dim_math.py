@@ -1,9 +1,10 @@
 """Arithmetic on dims, in a canonical form, so that equal expressions are equal dims.
 
-An expression is a sum of terms, a product of factors, or a division that does not cancel. Order counts (``a + b`` is another
-layout than ``b + a``), so only neighbours are merged::
+An expression is a sum of terms, a product of factors, or a division that does not cancel. Order counts (``a + b`` is
+another layout than ``b + a``), so only neighbours are merged::
 
-    t + 1 + 1 = t + 2      a + a = 2 * a      a * b + b = (a + 1) * b      a * b // b = a      ceil(ceil(t / 2) / 3) = ceil(t / 6)
+    t + 1 + 1 = t + 2      a + a = 2 * a      a * b + b = (a + 1) * b      a * b // b = a      ceil(ceil(t / 2) / 3) =
+    ceil(t / 6)
 
 Values: static ones at once. Dynamic ones elementwise on the lengths; a difference is never below zero.
 """
@@ -97,9 +98,7 @@ def div(a: Dim, b: Operand, *, ceil: bool = False, left: bool = False) -> Dim:
             return a
         factor = factors[at]
         if isinstance(factor, int) and factor % b == 0:
-            return _intern(
-                Expr("prod", tuple(factors[:at] + [factor // b] + factors[at + 1 :])), unit=1, origin=(a, b)
-            )
+            return _intern(Expr("prod", tuple(factors[:at] + [factor // b] + factors[at + 1 :])), unit=1, origin=(a, b))
     op = "ceildiv" if ceil else "floordiv"
     base = a.get_same_base()
     if base.expr and base.expr.op == op and isinstance(b, int) and isinstance(base.expr.args[1], int):

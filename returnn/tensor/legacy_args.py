@@ -1,4 +1,5 @@
-"""Constructor arguments of old configs (``shape``, ``dim``, ``sparse``, ``batch_dim_axis``, ...), translated into dims once.
+"""Constructor arguments of old configs (``shape``, ``dim``, ``sparse``, ``batch_dim_axis``, ...), translated into dims
+once.
 
 Axes in ``shape`` do not count the batch; ``*_dim_axis`` do. What is not given follows from the rest: time is the first
 dynamic axis, feature the last static one.
@@ -87,11 +88,15 @@ def resolve(
         feature_dim_axis = dims.index(feature_dim)
     rank = len(dims)
     is_batch = [d is not None and d.is_batch_dim for d in dims]
-    dynamic = [not b and (d.dimension if d else sizes[i]) is None for i, (b, d) in enumerate(zip(is_batch, dims, strict=True))]
+    dynamic = [
+        not b and (d.dimension if d else sizes[i]) is None for i, (b, d) in enumerate(zip(is_batch, dims, strict=True))
+    ]
     kinds = [None if d is None else d.kind for d in dims]
     time_axis = _resolve_axis(name, "time_dim_axis", time_dim_axis, rank)
     if time_axis is NotSpecified:
-        explicit_feature = feature_dim_axis % rank if feature_dim_axis is not NotSpecified and feature_dim_axis is not None else None
+        explicit_feature = (
+            feature_dim_axis % rank if feature_dim_axis is not NotSpecified and feature_dim_axis is not None else None
+        )
         if shape is NotSpecified and dim_tags is None:
             time_axis = next((i for i in range(rank) if not is_batch[i] and i != explicit_feature), None)
         else:
@@ -109,7 +114,9 @@ def resolve(
         _make_dims(name, dims, sizes, time_axis, feature_axis, placeholders)
     feature = dims[feature_axis] if feature_axis is not None else None
     if feature is not None and dim is not NotSpecified and dim is not None and feature.dimension not in (None, dim):
-        raise DimError("Tensor %r: dim is %i, but the feature axis of shape has size %i" % (name, dim, feature.dimension))
+        raise DimError(
+            "Tensor %r: dim is %i, but the feature axis of shape has size %i" % (name, dim, feature.dimension)
+        )
     if vocab is not None and feature is not None:
         feature.vocab = vocab
     res = ResolvedArgs(tuple(dims), dtype, sparse_dim, time_axis, feature_axis)
@@ -183,7 +190,9 @@ def _sizes_with_batch(
     return [dim if size is NotSpecified else size for size in sizes]
 
 
-def _default_feature_axis(dims: list[Any], is_batch: list[bool], dynamic: list[bool], time_axis: int | None) -> int | None:
+def _default_feature_axis(
+    dims: list[Any], is_batch: list[bool], dynamic: list[bool], time_axis: int | None
+) -> int | None:
     marked = [i for i, d in enumerate(dims) if d is not None and d.is_feature_dim]
     if marked:
         return marked[-1]
@@ -204,7 +213,11 @@ def _make_dims(
         if axis == feature_axis:
             description, kind = "feature:" + name, DimKind.Feature
         else:
-            where = "static%i:%s" % (size, name) if size is not None else ("var:extern_data:" if placeholders else "var-unk:") + name
+            where = (
+                "static%i:%s" % (size, name)
+                if size is not None
+                else ("var:extern_data:" if placeholders else "var-unk:") + name
+            )
             description = "time:" + where if axis == time_axis else "spatial%i:%s" % (spatial_count, where)
             spatial_count += 1
         size_dims = (batch_dim,) if size is None and batch_dim in dims and kind is DimKind.Spatial else None

@@ -300,9 +300,11 @@ class NumpyBackend(Backend):
         scores = self.softmax(logits, logits.ndim - 1, log=True)
         return -numpy.take_along_axis(scores, numpy.expand_dims(labels, -1), axis=-1)[..., 0]
 
-    def lstm(self, x: Raw, w: Raw, w_re: Raw, b: Raw, *, sparse: bool = False, **options: Any) -> tuple[Raw, Raw, Raw]:
-        z = (w[x] if sparse else numpy.matmul(x, w)) + b
-        return numpy_rnn.lstm(z, w_re, **options)
+    def lstm(
+        self, x: Raw, w: Raw | None, w_re: Raw, b: Raw | None, *, sparse: bool = False, **options: Any
+    ) -> tuple[Raw, Raw, Raw]:
+        z = x if w is None else w[x] if sparse else numpy.matmul(x, w)
+        return numpy_rnn.lstm(z if b is None else z + b, w_re, **options)
 
     def rnn(self, x: Raw, **options: Any) -> tuple[Raw, list[Raw]]:
         return numpy_rnn.rnn(x, **options)

@@ -1,6 +1,7 @@
 """Where the values behind dims live: lengths, masks and what else is worth computing once a step.
 
-A :class:`~returnn.tensor.dim.Dim` is an identity and outlives many graphs and steps, so it holds no values. They stand in a
+A :class:`~returnn.tensor.dim.Dim` is an identity and outlives many graphs and steps, so it holds no values. They stand
+in a
 :class:`RunTable`: one for each step of an eager backend, one for each (graph, control-flow context) of a graph backend.
 Lookup goes from the innermost table outwards; writing goes to the innermost.
 """
@@ -67,7 +68,8 @@ _default_table = RunTable()
 
 def current_table() -> RunTable:
     """
-    :return: the innermost table: that of :func:`run_table_ctx`, else that of the current graph, else one for the process
+    :return: the innermost table: that of :func:`run_table_ctx`, else that of the current graph, else one for the
+        process
     """
     if _explicit_tables:
         return _explicit_tables[-1]

@@ -309,10 +309,12 @@ class TensorBase:
         :return: axis of the dim; of the highest match_priority if it is there twice
         :raises DimError: it is not there
         """
-        found = [i for i, d in enumerate(self._dims) if d is dim] or [i for i, d in enumerate(self._dims) if d == dim]
+        found = [i for i, d in enumerate(self._dims) if d == dim]
         if not found:
             raise DimError("%r has no dim %s" % (self, dim))
-        return max(found, key=lambda i: (self._dims[i].match_priority, -i))
+        if dim.match_priority:
+            found = [i for i in found if self._dims[i] is dim] or found
+        return max(found, key=lambda i: (self._dims[i].match_priority, self._dims[i] is dim, -i))
 
     def get_batch_axis(self, axis: int) -> int:
         """

@@ -34,7 +34,8 @@ class TensorCommon(TensorFlatten):
         :param ignore_feature_dim: features of other sources are taken for that of the first largest one
         :param allow_broadcast_all_sources: else one source must have all axes, from behaviour version 4 on
         :param name: of the result
-        :return: template like the first source that has most axes, with those which only others have; None without sources
+        :return: template like the first source that has most axes, with those which only others have; None without
+            sources
         """
         if not sources:
             return None
@@ -96,9 +97,7 @@ class TensorCommon(TensorFlatten):
             dims.insert(0, batch_dim)
         return cls(name, dims, dtype, sparse_dim=sparse_dim, feature_dim=feature_dim)
 
-    def verify_out_shape(
-        self, out_shape: Collection[OutShapeDim], allow_missing_implicit_dims: bool = False
-    ) -> None:
+    def verify_out_shape(self, out_shape: Collection[OutShapeDim], allow_missing_implicit_dims: bool = False) -> None:
         """
         :param out_shape: all dims, in any order, see :mod:`.out_shape`
         :param allow_missing_implicit_dims: dims that are no axes need not be listed

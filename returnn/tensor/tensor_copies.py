@@ -266,8 +266,8 @@ class TensorCopies(TensorBase):
     ) -> Self:
         """
         :param data: the axes wanted
-        :param add_dims: new axes where this tensor has none; of size 1, or repeated with ``unbroadcast``. False: they must
-            all be there
+        :param add_dims: new axes where this tensor has none; of size 1, or repeated with ``unbroadcast``. False: they
+            must all be there
         :param unbroadcast:
         :param except_feature: do not repeat over the feature axis
         :param except_axis: nor over this axis of data
@@ -290,9 +290,7 @@ class TensorCopies(TensorBase):
 
     # ---- more axes
 
-    def copy_add_dim_by_tag(
-        self, dim_tag: Dim, unbroadcast: bool = False, axis: int | None = None
-    ) -> Self:
+    def copy_add_dim_by_tag(self, dim_tag: Dim, unbroadcast: bool = False, axis: int | None = None) -> Self:
         """
         :param dim_tag: new dim
         :param unbroadcast: repeat the content; else the axis has size 1, whatever the dim says

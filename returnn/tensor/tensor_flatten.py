@@ -36,7 +36,8 @@ class TensorFlatten(TensorSequences):
     def get_placeholder_flattened(self, keepdims: bool = False) -> Any:
         """
         :param keepdims: the other axes stay, with size 1, in front of the feature
-        :return: raw [frames, feature] (labels: [frames]): all axes but the feature as one; padding along time is dropped
+        :return: raw [frames, feature] (labels: [frames]): all axes but the feature as one; padding along time is
+            dropped
         """
         x = self.copy_with_feature_last()
         has_time = x.have_time_axis() and x.have_batch_axis()

@@ -181,12 +181,14 @@ class TensorSequences(TensorCopies):
         """
         Which axes noise is drawn for.
 
-        :param dims_map: axis description -> None or -1: own noise along it; 1 or "x": the same noise all along it. "*" is
-            for all that are not named; without it, batch and spatial axes share the noise, feature has its own.
+        :param dims_map: axis description -> None or -1: own noise along it; 1 or "x": the same noise all along it. "*"
+            is for all that are not named; without it, batch and spatial axes share the noise, feature has its own.
         :return: per axis 1, or its static size (None: dynamic)
         """
         own = {None: True, -1: True, 1: False, "x": False}
-        keep = [not d.is_batch_dim and i not in self.get_axes_from_description("spatial") for i, d in enumerate(self.dims)]
+        keep = [
+            not d.is_batch_dim and i not in self.get_axes_from_description("spatial") for i, d in enumerate(self.dims)
+        ]
         rules = sorted((dims_map or {}).items(), key=lambda kv: kv[0] != "*")  # the general one first
         for spec, value in rules:
             if value not in own:

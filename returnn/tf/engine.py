@@ -226,14 +226,14 @@ class Engine(EngineBase):
         CleanupOptions.from_config(config)  # rather fail now than at the end of an epoch
         self.train_data, self.dev_data, self.eval_data = train_data, dev_data, eval_data
         for name, opts in (config.typed_value("eval_datasets") or {}).items():
-            defaults = {"name": name, **Dataset.get_default_kwargs_eval(config)}
-            self.eval_datasets[name] = init_dataset(opts, default_kwargs=defaults)
+            # only a name: the defaults of dev and eval, like their order by length, are not for these
+            self.eval_datasets[name] = init_dataset(opts, default_kwargs={"name": name})
         self.max_seq_length = self._number_or_per_key("max_seq_length", 0)
         self.initial_learning_rate = config.float("learning_rate", 1.0)
         self.use_dynamic_train_flag = config.value("task", "train") in _TASKS_THAT_TRAIN
         self.learning_rate_control = load_learning_rate_control_from_config(config)
         self.init_network_from_config(config)
-        if self.start_epoch is not None and not config.bool("dry_run", False):
+        if self.start_epoch is not None and not self._is_dry_run:
             self._remove_what_a_killed_run_left()
 
     def _remove_what_a_killed_run_left(self) -> None:
@@ -370,6 +370,11 @@ class Engine(EngineBase):
 
     # Saving
 
+    @property
+    def _is_dry_run(self) -> bool:
+        """Nothing is saved, no file is removed."""
+        return self.config.bool("dry_run", False)
+
     def save_model(self, filename: str | None = None) -> None:
         """
         Saves the parameters and ``global_step``. With ``dry_run`` nothing is saved.
@@ -377,7 +382,7 @@ class Engine(EngineBase):
         :param filename: prefix. Default: that of the current epoch
         """
         filename = filename or self.get_epoch_model_filename()
-        if self.config.bool("dry_run", False):
+        if self._is_dry_run:
             return
         print("Save model under %s" % filename, file=log.v4)
         self.graph.save_model(filename)
@@ -386,7 +391,7 @@ class Engine(EngineBase):
 
     def _save_epoch(self) -> None:
         """Saves all that belongs to the current epoch, in the order that lets a killed run go on exactly."""
-        if self.config.bool("dry_run", False):
+        if self._is_dry_run:
             return
         is_model_due = bool(self.model_filename) and (
             self.epoch % self.config.int("save_interval", 1) == 0 or self.epoch == self.final_epoch
@@ -502,9 +507,11 @@ class Engine(EngineBase):
         :raises BaseException: always
         """
         exc = trainer.run_exception or UserError("The final score of the training is not finite: %s" % trainer.score)
-        if self.model_filename and not isinstance(exc, KeyboardInterrupt):
+        if self.model_filename and not isinstance(exc, KeyboardInterrupt) and not self._is_dry_run:
+            filename = self.get_epoch_model_filename() + suffix
+            print("Save model under %s" % filename, file=log.v4)
             try:
-                self.save_model(self.get_epoch_model_filename() + suffix)
+                self.graph.save_model(filename)
             except UserError as save_exc:  # must not hide what happened first
                 print(save_exc, file=log.v1)
         print("Trainer not finalized, quitting. (pid %i)" % os.getpid(), file=log.v1)
@@ -559,7 +566,7 @@ class Engine(EngineBase):
             report.append("%s: score %s error %s" % (name, format_score(tester.score), format_score(tester.error)))
             if lr_control_update_scores:
                 self._set_epoch_scores(name, tester)
-                if not self.config.bool("dry_run", False):
+                if not self._is_dry_run:
                     self.learning_rate_control.save()
         if report:
             print(" ".join(report), file=log.v1)

@@ -42,6 +42,7 @@ def describe_value(value: Any) -> str:
 
 def tf_error_text(exc: tf.errors.OpError) -> str:
     """
-    :return: TensorFlow's message without the creation traceback of the op
+    :return: TensorFlow's message and the op, without the traces of where the op was made
     """
-    return exc.message.partition("\n\nOriginal stack trace")[0].strip()
+    text = exc.message.partition("\n\nOriginal stack trace")[0]
+    return text.rpartition("\nNode: ")[2].strip()

@@ -1,8 +1,8 @@
 """One contract for all operations on all backends.
 
-Law: the result of a batch is that of its sequences one by one, whatever stands behind their ends, in whatever order the axes
-are; and the dims and the dtype are those that the template backend says. The references below see one sequence without
-padding, in float64.
+Law: the result of a batch is that of its sequences one by one, whatever stands behind their ends, in whatever order the
+axes are; and the dims and the dtype are those that the template backend says. The references below see one sequence
+without padding, in float64.
 """
 
 from __future__ import annotations
@@ -207,9 +207,7 @@ T1 = SpatialDim("t1")
 def reduce_case(mode: str, dims: list[Dim], reference: Callable[[Any, Any], Any], **options: Any) -> Case:
     axes = tuple([TIME, FEATURE].index(d) for d in dims)
     name = "reduce_%s_%s" % (mode, "_".join(d.description for d in dims))
-    return Case(
-        name, [X], lambda x: rf.reduce(x, mode=mode, axis=dims), lambda x: reference(x, axes), **options
-    )
+    return Case(name, [X], lambda x: rf.reduce(x, mode=mode, axis=dims), lambda x: reference(x, axes), **options)
 
 
 def pool(x: Tensor, mode: str, padding: str, stride: int = 1) -> Tensor:
@@ -236,7 +234,9 @@ CASES = [_unary_case(name) for name in UNARY] + [
     Case("mul_per_seq", [X, PER_SEQ], lambda x, s: s * x, lambda x, s: s * x, gradient=True),
     Case("number_minus", [X], lambda x: 1 - x, lambda x: 1 - x, gradient=True),
     Case("truediv", [X], lambda x: 1 / (2 + rf.tanh(x)), lambda x: 1 / (2 + numpy.tanh(x)), gradient=True),
-    Case("pow", [X], lambda x: (2 + rf.tanh(x)) ** 3, lambda x: (2 + numpy.tanh(x)) ** 3, gradient=True, tolerance=1e-4),
+    Case(
+        "pow", [X], lambda x: (2 + rf.tanh(x)) ** 3, lambda x: (2 + numpy.tanh(x)) ** 3, gradient=True, tolerance=1e-4
+    ),
     Case("floordiv", [LABELS], lambda y: y // 2, lambda y: y // 2),
     Case("mod", [LABELS], lambda y: (y - 2) % 3, lambda y: (y - 2) % 3),
     Case("maximum", [X, VECTOR], lambda x, v: rf.maximum(x, v), numpy.maximum),
@@ -248,9 +248,7 @@ CASES = [_unary_case(name) for name in UNARY] + [
         lambda x, v: (x - v) ** 2,
         gradient=True,
     ),
-    Case(
-        "logaddexp", [X, VECTOR], lambda x, v: rf.combine(x, "logaddexp", v), numpy.logaddexp, gradient=True
-    ),
+    Case("logaddexp", [X, VECTOR], lambda x, v: rf.combine(x, "logaddexp", v), numpy.logaddexp, gradient=True),
     Case("less", [X, VECTOR], lambda x, v: x < v, lambda x, v: x < v),
     Case("equal_labels", [LABELS], lambda y: rf.compare(y, "==", 1), lambda y: y == 1),
     Case("logical", [FLAG], lambda f: ~(f & f) | f, lambda f: f | ~f),
@@ -438,7 +436,10 @@ def make_feed(case: Case, lens: list[int], behind_end: float) -> tuple[Feed, lis
     feed: dict[Any, Any] = {dim: numpy.array(n, "int32") for dim, n in all_lens.items()}
     parts: list[list[numpy.ndarray]] = [[] for _ in lens]
     for x in case.inputs:
-        shape = [len(lens) if d == batch_dim else max(all_lens[d], default=0) if d.is_dynamic else d.dimension for d in x.dims]
+        shape = [
+            len(lens) if d == batch_dim else max(all_lens[d], default=0) if d.is_dynamic else d.dimension
+            for d in x.dims
+        ]
         value: Any
         if x.dtype == "int32":
             value = rnd.randint(0, x.sparse_dim.dimension, shape)
@@ -476,7 +477,7 @@ def batch_first(y: Tensor) -> list[Dim]:
 @pytest.mark.parametrize("backend", ["numpy", "tf"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_batch_is_its_sequences_one_by_one(case: Case, backend: str) -> None:
-    """See the law above; batch-major, with 0, 1e30 and nan behind the ends, also for no sequence and sequences of length 0."""
+    """See the law above; batch-major, with 0, 1e30 and nan behind the ends, also with sequences of length 0."""
     fills = [0.0, 1e30] + ([] if case.finite_padding else [math.nan])
     lens = [n for n in LENS if n and min(n) >= case.min_len]
     feeds, parts = zip(*[make_feed(case, n, fill) for n in lens for fill in fills], strict=True)
@@ -511,7 +512,7 @@ def test_order_of_axes_does_not_matter(case: Case, backend: str) -> None:
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.name not in NEED_A_SEQUENCE], ids=lambda case: case.name)
 def test_backends_agree_without_any_sequence(case: Case) -> None:
-    """A batch of no sequences gives arrays of size 0 (or of what does not depend on sequences), of equal shape and dtype."""
+    """A batch of no sequences gives arrays of size 0, of equal shape and dtype."""
     feed, _ = make_feed(case, [], 0.0)
     a = run_rf("numpy", case.function, case.inputs, [feed]).values[0]
     b = run_rf("tf", case.function, case.inputs, [feed]).values[0]

@@ -17,11 +17,7 @@ network = {
     "clipped": {"class": "softmax", "from": "h", "loss": "ctc", "target": "classes", "loss_opts": {"auto_clip_target_len": True, "beam_width": 1}},
     "tm": {"class": "softmax", "from": "time_major", "loss": "ctc", "target": "classes", "loss_opts": {"beam_width": 2}},
     "distance": {"class": "copy", "from": "data:hyps", "loss": "edit_distance", "target": "classes"},
-    "mapped": {"class": "copy", "from": "data:hyps", "loss": "edit_distance", "target": "classes", "loss_opts": {"label_map": {0: 1, 3: 3}}},
-    "decoded": {"class": "softmax", "n_out": 5, "from": "h", "loss": "edit_distance", "target": "classes", "loss_opts": {"ctc_decode": True}},
-    "decoded_log": {
-        "class": "linear", "activation": "log_softmax", "n_out": 5, "from": "h", "loss": "edit_distance", "target": "classes",
-        "loss_opts": {"ctc_decode": True, "output_in_log_space": True}},
+    "mapped": {"class": "copy", "from": "data:hyps", "loss": "edit_distance", "target": "classes", "loss_opts": {"label_map": {0: 1, 1: 1, 2: 2, 3: 3}}},
     "argmax": {"class": "reduce", "mode": "argmax", "axis": "F", "from": "distribution", "loss": "edit_distance", "target": "classes"},
     "distribution": {"class": "linear", "activation": None, "n_out": 4, "from": "h"},
     "output": {"class": "copy", "from": "plain"},

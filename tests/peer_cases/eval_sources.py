@@ -62,9 +62,6 @@ network = {
     "is_train": {
         "class": "eval", "from": "data", "is_output_layer": True,
         "eval": "self.network.cond_on_train(lambda: source(0) * 2.0, lambda: source(0) * 3.0)"},
-    "step": {
-        "class": "eval", "from": "data", "is_output_layer": True,
-        "eval": "source(0) + tf.cast(self.network.global_train_step, tf.float32)"},
     "helpers": {"class": "eval", "eval": "safe_log(tf.abs(source(0)))", "from": "data", "is_output_layer": True},
     "where": {"class": "eval", "eval": "where_bc(source(0) > 0, source(0), 0.5)", "from": "data", "is_output_layer": True},
     "acted": {"class": "eval", "eval": "source(0) * 2", "activation": "tanh", "from": "data", "is_output_layer": True},

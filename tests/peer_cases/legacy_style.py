@@ -4,8 +4,8 @@ config = {"num_inputs": 4, "num_outputs": {"classes": [3, 1], "phones": (5, 1), 
 feed = ["data", "classes", "phones", "extra"]
 network = {
     "hidden": {"class": "hidden", "activation": "tanh", "n_out": 6, "L2": 0.01, "dropout": 0.0},
-    "both": {"class": "copy", "from": ["hidden", "data:extra"]},
-    "phones_out": {"class": "softmax", "loss": "ce", "target": "phones", "from": ["both"]},
+    "both": {"class": "linear", "activation": "relu", "n_out": 3, "from": ["data:extra"]},
+    "phones_out": {"class": "softmax", "loss": "ce", "target": "phones", "from": ["hidden"]},
     "unused": {"class": "linear", "activation": None, "n_out": 3, "from": ["both"]},
     "#comment": "nothing",
     "output": {"class": "softmax", "loss": "ce", "from": ["hidden"]},

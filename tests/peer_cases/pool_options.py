@@ -9,16 +9,15 @@ opts = {
     "max_same": {"mode": "max", "pool_size": (2,), "padding": "same"},
     "max_valid": {"mode": "max", "pool_size": (2,)},
     "max_same3": {"mode": "max", "pool_size": (3,), "padding": "same"},
-    "max_int": {"mode": "max", "pool_size": 3, "padding": "SAME"},
+    "max_upper": {"mode": "max", "pool_size": (3,), "padding": "SAME"},
     "avg_same": {"mode": "avg", "pool_size": (2,), "padding": "same"},
     "avg_valid": {"mode": "avg", "pool_size": (3,), "padding": "valid"},
     "stride1": {"mode": "max", "pool_size": (3,), "strides": (1,), "padding": "same"},
     "stride1_valid": {"mode": "avg", "pool_size": (3,), "strides": 1, "padding": "valid"},
-    "stride3": {"mode": "max", "pool_size": (2,), "strides": 3, "padding": "same"},
+    "stride2": {"mode": "max", "pool_size": (3,), "strides": 2, "padding": "same"},
     "dilated": {"mode": "max", "pool_size": (2,), "strides": 1, "dilation_rate": 2, "padding": "valid"},
     "nothing": {"mode": "max", "pool_size": (1,), "padding": "same"},
     "masked_max": {"mode": "max", "pool_size": (2,), "padding": "same", "use_time_mask": True},
-    "masked_avg": {"mode": "avg", "pool_size": (2,), "padding": "same", "use_time_mask": True},
 }
 network = {name: dict(o, **{"class": "pool", "from": "data", "is_output_layer": True}) for name, o in opts.items()}
 network.update({

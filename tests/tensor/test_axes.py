@@ -72,14 +72,14 @@ def test_unknown_text_is_an_invalid_axis_mode(d: Tensor) -> None:
 
 
 def test_one_axis_is_needed(d: Tensor) -> None:
-    """"spatial" has three here, "F" one."""
+    """ "spatial" has three here, "F" one."""
     assert d.get_axis_from_description("F") == 4
     with pytest.raises(DimError, match="3 axes match, but exactly one is needed"):
         d.get_axis_from_description("spatial")
 
 
 def test_time_must_exist_unless_asked_for_optionally() -> None:
-    """"T" and "T?" on [B, F]."""
+    """ "T" and "T?" on [B, F]."""
     x = Tensor("x", shape=(4,))
     with pytest.raises(DimError, match="there is no time axis"):
         x.get_axes_from_description("T")

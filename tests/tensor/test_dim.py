@@ -90,7 +90,11 @@ def test_lengths_given_to_the_constructor() -> None:
     """as an int tensor, also in place of the size"""
     with run_table_ctx():
         sizes = Tensor("sizes", [batch_dim], "int32", raw_tensor=lens(2, 4))
-        for t in (Dim(sizes, name="t"), Dim(None, name="t", dyn_size_ext=sizes), Dim(None, name="t", dyn_size=lens(2, 4))):
+        for t in (
+            Dim(sizes, name="t"),
+            Dim(None, name="t", dyn_size_ext=sizes),
+            Dim(None, name="t", dyn_size=lens(2, 4)),
+        ):
             assert t.is_dynamic and t.need_masking
             assert t.dyn_size.tolist() == [2, 4]
 

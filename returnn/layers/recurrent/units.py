@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import returnn.frontend as rf
 from returnn.frontend.init import Constant
 from returnn.tensor import Dim, Tensor
+from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
@@ -34,17 +35,6 @@ class UnitCall:
     opts: dict[str, Any]
     """``unit_opts``"""
 
-    def loop(self) -> dict[str, Any]:
-        """
-        :return: arguments that all units pass on
-        """
-        return {
-            "spatial_dim": self.spatial_dim,
-            "in_dim": self.in_dim,
-            "out_dim": self.out_dim,
-            "direction": self.layer.direction or 1,
-        }
-
     def param(self, name: str, dims: list[Dim], *, init: Any = None) -> Tensor:
         """
         :param init: None: that of the recurrent layer for matrices
@@ -52,6 +42,46 @@ class UnitCall:
         if init is None:
             init = self.layer.matrix_init
         return self.layer.param(name, dims, init=init)
+
+    def lstm(self, *, w: Tensor | None, w_re: Tensor, b: Tensor | None, **options: Any) -> tuple[Tensor, list[Tensor]]:
+        """
+        :func:`returnn.frontend.lstm` over all frames
+        """
+        h, c = self.initial or (None, None)
+        y, h, c = rf.lstm(self.x, w=w, w_re=w_re, b=b, initial_h=h, initial_c=c, **options, **self._loop())
+        return y, [h, c]
+
+    def rnn(self, cell: str, params: dict[str, Tensor], **options: Any) -> tuple[Tensor, list[Tensor]]:
+        """
+        :func:`returnn.frontend.rnn` over all frames
+        """
+        return rf.rnn(self.x, cell=cell, params=params, initial_state=self.initial, **options, **self._loop())
+
+    def _loop(self) -> dict[str, Any]:
+        return {
+            "spatial_dim": self.spatial_dim,
+            "in_dim": self.in_dim,
+            "out_dim": self.out_dim,
+            "direction": self.layer.direction or 1,
+        }
+
+    def dropout_masks(self, **drop_probs: float) -> dict[str, Tensor]:
+        """
+        Masks that stay the same for all frames, with the name of the layer, that of the mask and ``dropout_seed`` as seed.
+
+        :param drop_probs: name of a mask -> probability of zero, 0 for none
+        :return: [batch, .., out], 0 or 1 / (1 - probability); all ones when not training
+        """
+        masks = {}
+        on_forward = self.opts.get("is_training")
+        for key, drop_prob in drop_probs.items():
+            if drop_prob and on_forward is not False:
+                name = "%s/%s/%s" % (self.layer.get_absolute_name(), key, self.opts["dropout_seed"])
+                ones = self.layer.constant_state(
+                    self.x, 1.0, without=[self.spatial_dim, self.in_dim], out_dim=self.out_dim
+                )
+                masks[key] = rf.dropout(ones, drop_prob, name=name, on_forward=bool(on_forward))
+        return masks
 
 
 @dataclass
@@ -65,65 +95,173 @@ class Unit:
     compute: Callable[[UnitCall], tuple[Tensor, list[Tensor]]]
     """-> output [time, batch, n], last states"""
     accepts_labels: bool = False
+    optional_projection: bool = False
+    """knows ``input_projection: False``"""
+    accepts_initial_state: bool = True
+    draws_seed: bool = False
+    """had dropout seeds of its own: these take a number from the network's generator, which all later initial values depend on"""
+
+
+# ---- LSTMs with matrices for input and state
 
 
 def _native_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
-    """``W`` [D, 4n], ``W_re`` [n, 4n], ``b`` [4n]; blocks j, i, f, o"""
-    if call.opts["forget_bias"]:
-        raise ConfigError("unit_opts: this unit has no forget_bias other than 0, but got %r" % call.opts["forget_bias"])
+    """``W`` [D, 4n], ``W_re`` [n, 4n], ``b`` [4n]; blocks j, i, f, o; only W_re if ``input_projection`` is False"""
+    _check_no_forget_bias(call)
     gates = 4 * call.out_dim
     layer = call.layer
-    w = call.param("W", [call.in_dim, gates], init=layer.forward_init)
+    w = b = None
+    if layer.input_projection:
+        w = call.param("W", [call.in_dim, gates], init=layer.forward_init)
+        b = call.param("b", [gates], init=layer.lstm_bias_init)
+    elif call.in_dim.dimension != gates.dimension:
+        text = "input_projection is False: the input must have 4 * %i features, one for each gate, but is %s"
+        raise ConfigError(text % (call.out_dim.dimension, call.x.short_repr()))
     w_re = call.param("W_re", [call.out_dim, gates], init=layer.recurrent_init)
-    b = call.param("b", [gates], init=layer.lstm_bias_init)
-    if call.opts["rec_weight_dropout"]:
-        shape = call.opts["rec_weight_dropout_shape"]
-        axes = None if shape is None else [d for d, n in zip(w_re.dims, shape, strict=True) if n != 1]
-        w_re = rf.dropout(
-            w_re, call.opts["rec_weight_dropout"], axis=axes, name=layer.get_absolute_name() + "/rec_weight_dropout"
-        )
-    h, c = call.initial or (None, None)
-    y, h, c = rf.lstm(call.x, w=w, w_re=w_re, b=b, initial_h=h, initial_c=c, gate_order="jifo", **call.loop())
-    return y, [h, c]
+    return call.lstm(w=w, w_re=_with_weight_dropout(call, w_re), b=b, gate_order="jifo")
+
+
+def _with_weight_dropout(call: UnitCall, w_re: Tensor) -> Tensor:
+    drop_prob, shape = call.opts["rec_weight_dropout"], call.opts["rec_weight_dropout_shape"]
+    if not drop_prob:
+        return w_re
+    if not 0 < drop_prob < 1:
+        raise ConfigError("unit_opts: rec_weight_dropout must be in [0, 1), but is %r" % (drop_prob,))
+    axes = None
+    if shape is not None:
+        if len(shape) != 2:
+            raise ConfigError("unit_opts: rec_weight_dropout_shape must have 2 entries, but is %r" % (shape,))
+        axes = [d for d, n in zip(w_re.dims, shape, strict=True) if n != 1]
+    return rf.dropout(w_re, drop_prob, axis=axes, name=call.layer.get_absolute_name() + "/rec_weight_dropout")
+
+
+def _native_lstm_v1(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
+    """the same; of the state it gives only c"""
+    y, (_, c) = _native_lstm(call)
+    return y, [c]
+
+
+def _low_mem_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
+    """``W`` [D + n, 4n], rows input, h; ``b`` [4n]; blocks j, i, f, o"""
+    _check_no_forget_bias(call)
+    gates = 4 * call.out_dim
+    kernel = call.param("W", [call.in_dim + call.out_dim, gates], init=call.layer.forward_init)
+    b = call.param("b", [gates], init=call.layer.lstm_bias_init)
+    w, w_re = _split_rows(call, kernel)
+    return call.lstm(w=w, w_re=w_re, b=b, gate_order="jifo")
+
+
+def _check_no_forget_bias(call: UnitCall) -> None:
+    if call.opts["forget_bias"]:
+        raise ConfigError("unit_opts: this unit has no forget_bias other than 0, but got %r" % call.opts["forget_bias"])
+
+
+# ---- LSTMs with a joint kernel
 
 
 def _cell_lstm(cell_name: str) -> Callable[[UnitCall], tuple[Tensor, list[Tensor]]]:
     def compute(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
-        """``CELL/kernel`` [D + n, 4n], rows input, h; ``CELL/bias`` [4n]; blocks i, j, f, o; peepholes ``CELL/w_i_diag`` .. [n]"""
-        gates = 4 * call.out_dim
-        rows = call.in_dim + call.out_dim
-        kernel = call.param(cell_name + "/kernel", [rows, gates])
-        bias = call.param(cell_name + "/bias", [gates], init=Constant(0.0))
+        """as :func:`_kernel_and_bias`, and for peepholes ``CELL/w_i_diag``, ``w_f_diag``, ``w_o_diag`` [n]"""
+        params = _kernel_and_bias(call, cell_name)
         if call.opts.get("use_peepholes"):
-            params = {"kernel": kernel, "bias": bias}
-            for gate in "ifo":
-                name = "w_%s_diag" % gate
+            for name in ("w_i_diag", "w_f_diag", "w_o_diag"):
                 params[name] = call.param("%s/%s" % (cell_name, name), [call.out_dim])
-            return rf.rnn(
-                call.x,
-                cell="lstm",
-                params=params,
-                initial_state=call.initial,
-                forget_bias=call.opts["forget_bias"],
-                **call.loop(),
-            )
-        w, _ = rf.slice(kernel, axis=rows, end=call.in_dim.dimension, out_dim=call.in_dim)
-        w_re, _ = rf.slice(kernel, axis=rows, start=call.in_dim.dimension, out_dim=call.out_dim)
-        h, c = call.initial or (None, None)
-        y, h, c = rf.lstm(
-            call.x,
-            w=w,
-            w_re=w_re,
-            b=bias,
-            initial_h=h,
-            initial_c=c,
-            gate_order="ijfo",
-            forget_bias=call.opts["forget_bias"],
-            **call.loop(),
-        )
-        return y, [h, c]
+            return call.rnn("lstm", params, forget_bias=call.opts["forget_bias"])
+        w, w_re = _split_rows(call, params["kernel"])
+        return call.lstm(w=w, w_re=w_re, b=params["bias"], gate_order="ijfo", forget_bias=call.opts["forget_bias"])
 
     return compute
+
+
+def _kernel_and_bias(call: UnitCall, cell_name: str) -> dict[str, Tensor]:
+    """``CELL/kernel`` [D + n, 4n], rows input, h; ``CELL/bias`` [4n]; blocks i, j, f, o"""
+    gates = 4 * call.out_dim
+    return {
+        "kernel": call.param(cell_name + "/kernel", [call.in_dim + call.out_dim, gates]),
+        "bias": call.param(cell_name + "/bias", [gates], init=Constant(0.0)),
+    }
+
+
+def _split_rows(call: UnitCall, kernel: Tensor) -> tuple[Tensor, Tensor]:
+    """
+    :return: rows of the input, rows of h
+    """
+    rows, in_size = kernel.dims[0], call.in_dim.dimension
+    w, _ = rf.slice(kernel, axis=rows, end=in_size, out_dim=call.in_dim)
+    w_re, _ = rf.slice(kernel, axis=rows, start=in_size, out_dim=call.out_dim)
+    return w, w_re
+
+
+def _zoneout_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
+    """as :func:`_kernel_and_bias`, in ``lstm_cell``"""
+    opts = dict(call.opts)
+    for key in ("zoneout_factor_cell", "zoneout_factor_output"):
+        if not 0 <= opts[key] <= 1:
+            raise ConfigError("unit_opts: %s must be in [0, 1], but is %r" % (key, opts[key]))
+    if opts["use_zoneout_output"] is None:
+        opts["use_zoneout_output"] = BehaviorVersion.get() >= 17
+    return call.rnn("zoneoutlstm", _kernel_and_bias(call, "lstm_cell"), noise=call.layer.get_absolute_name(), **opts)
+
+
+def _layer_norm_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
+    """``W_ff`` [D, 4n] and ``W_re`` [n, 4n], or ``W_ff_re`` [D + n, 4n]; ``bias_ff`` or ``bias_ff_re`` [4n] where no gate is normed;
+    ``gamma_X`` and ``beta_X`` of what is normed; blocks i, j, f, o"""
+    opts = call.opts
+    _check_norms(opts)
+    gates = 4 * call.out_dim
+    if opts["with_concat"]:
+        params = {"W_ff_re": call.param("W_ff_re", [call.in_dim + call.out_dim, gates], init=call.layer.forward_init)}
+    else:
+        params = {
+            "W_ff": call.param("W_ff", [call.in_dim, gates], init=call.layer.forward_init),
+            "W_re": call.param("W_re", [call.out_dim, gates], init=call.layer.recurrent_init),
+        }
+    shift, forget_bias = opts["norm_shift"], opts["forget_bias"]
+
+    def norm(name: str, dim: Dim, beta: float | None) -> None:
+        params["gamma_" + name] = call.param("gamma_" + name, [dim], init=Constant(opts["norm_gain"]))
+        if beta is not None:
+            params["beta_" + name] = call.param("beta_" + name, [dim], init=Constant(beta))
+
+    if opts["global_norm"]:
+        norm("input_below", gates, shift + forget_bias)
+        norm("state_below", gates, None)
+    elif opts["global_norm_joined"]:
+        norm("lstm_in", gates, shift + forget_bias)
+    elif opts["per_gate_norm"]:
+        for gate in "ijfo":
+            norm("%s_gate" % gate, call.out_dim, shift + forget_bias if gate == "f" else shift)
+    else:
+        n = call.out_dim.dimension
+        name = "bias_ff_re" if opts["with_concat"] else "bias_ff"
+        params[name] = call.param(name, [gates], init=Constant([0.0] * 2 * n + [forget_bias] * n + [0.0] * n))
+    if opts["cell_norm"]:
+        norm("new_c", call.out_dim, shift)
+    if opts["hidden_norm"]:
+        norm("new_h", call.out_dim, shift)
+    return call.rnn(
+        "layernormlstm",
+        params,
+        masks=call.dropout_masks(j=opts["dropout"], h=opts["dropout_h"]),
+        activation=opts["activation"],
+        epsilon=opts["variance_epsilon"],
+        cell_norm_in_output=opts["cell_norm_in_output"],
+    )
+
+
+def _check_norms(opts: dict[str, Any]) -> None:
+    exclusive = {
+        "global_norm": ["global_norm_joined", "per_gate_norm", "with_concat"],
+        "global_norm_joined": ["per_gate_norm"],
+    }
+    for key, others in exclusive.items():
+        for other in others:
+            if opts[key] and opts[other]:
+                hint = " (global_norm is the default: set it to False)" if key == "global_norm" else ""
+                raise ConfigError("unit_opts: %s and %s exclude each other%s" % (key, other, hint))
+
+
+# ---- others
 
 
 def _gru(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
@@ -135,7 +273,7 @@ def _gru(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
         "candidate/kernel": call.param("gru_cell/candidate/kernel", [rows, n]),
         "candidate/bias": call.param("gru_cell/candidate/bias", [n], init=Constant(0.0)),
     }
-    return rf.rnn(call.x, cell="gru", params=params, initial_state=call.initial, **call.loop())
+    return call.rnn("gru", params)
 
 
 def _basic_rnn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
@@ -144,7 +282,21 @@ def _basic_rnn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
         "kernel": call.param("basic_rnn_cell/kernel", [call.in_dim + call.out_dim, call.out_dim]),
         "bias": call.param("basic_rnn_cell/bias", [call.out_dim], init=Constant(0.0)),
     }
-    return rf.rnn(call.x, cell="basicrnn", params=params, initial_state=call.initial, **call.loop())
+    return call.rnn("basicrnn", params)
+
+
+def _rhn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
+    """``W`` [D, 2n], ``b`` [2n] (0, and ``transform_bias``), ``rhn_cell/depth_<i>/W`` [n, 2n]"""
+    opts, n = call.opts, call.out_dim.dimension
+    if not isinstance(opts["depth"], int) or opts["depth"] < 1:
+        raise ConfigError("unit_opts: depth must be a positive integer, but is %r" % (opts["depth"],))
+    params = {
+        "W": call.param("W", [call.in_dim, 2 * call.out_dim], init=call.layer.forward_init),
+        "b": call.param("b", [2 * call.out_dim], init=Constant([0.0] * n + [opts["transform_bias"]] * n)),
+    }
+    for i in range(opts["depth"]):
+        params["depth_%i/W" % i] = call.param("rhn_cell/depth_%i/W" % i, [call.out_dim, 2 * call.out_dim])
+    return call.rnn("rhn", params, masks=call.dropout_masks(s=opts["dropout"]))
 
 
 _NATIVE = Unit(
@@ -152,19 +304,61 @@ _NATIVE = Unit(
     options={"forget_bias": 0.0, "rec_weight_dropout": 0.0, "rec_weight_dropout_shape": None},
     compute=_native_lstm,
     accepts_labels=True,
+    optional_projection=True,
 )
+_NATIVE_V1 = Unit(("c",), _NATIVE.options, _native_lstm_v1, accepts_labels=True, accepts_initial_state=False)
+_LAYER_NORM = Unit(
+    state_names=("h", "c"),
+    options={
+        "norm_gain": 1.0,
+        "norm_shift": 0.0,
+        "forget_bias": 0.0,
+        "activation": "tanh",
+        "is_training": None,
+        "dropout": 0.0,
+        "dropout_h": 0.0,
+        "dropout_seed": None,
+        "with_concat": False,
+        "global_norm": True,
+        "global_norm_joined": False,
+        "per_gate_norm": False,
+        "cell_norm": True,
+        "cell_norm_in_output": True,
+        "hidden_norm": False,
+        "variance_epsilon": 1e-12,
+    },
+    compute=_layer_norm_lstm,
+    draws_seed=True,
+)
+_ZONEOUT_OPTIONS = {
+    "zoneout_factor_cell": 0.0,
+    "zoneout_factor_output": 0.0,
+    "use_zoneout_output": None,
+    "forget_bias": 1.0,
+}
+_RHN_OPTIONS = {
+    "depth": 5,
+    "dropout": 0.0,
+    "dropout_seed": None,
+    "transform_bias": 0.0,
+    "batch_size": None,  # was a hint for static shapes; the number of sequences is that of the input anyway
+}
 UNITS: dict[str, Unit] = {
     "nativelstm2": _NATIVE,
-    "nativelstm": _NATIVE,
     "lstmp": _NATIVE,
     "lstm": _NATIVE,
     "lstmblock": _NATIVE,
     "lstmblockfused": _NATIVE,
     "vanillalstm": _NATIVE,
+    "nativelstm": _NATIVE_V1,
+    "nativelstmlowmem": Unit(("h", "c"), {"forget_bias": 0.0}, _low_mem_lstm),
     "standardlstm": Unit(("h", "c"), {"forget_bias": 1.0, "use_peepholes": False}, _cell_lstm("lstm_cell")),
     "basiclstm": Unit(("h", "c"), {"forget_bias": 1.0}, _cell_lstm("basic_lstm_cell")),
+    "zoneoutlstm": Unit(("h", "c"), _ZONEOUT_OPTIONS, _zoneout_lstm),
+    "layernormvariantslstm": _LAYER_NORM,
     "gru": Unit(("state",), {}, _gru),
     "basicrnn": Unit(("state",), {}, _basic_rnn),
+    "rhn": Unit(("state",), _RHN_OPTIONS, _rhn, draws_seed=True),
 }
 
 
@@ -181,5 +375,7 @@ def get_unit(name: str, opts: dict[str, Any]) -> tuple[Unit, dict[str, Any]]:
     for key in opts:
         if key not in unit.options:
             known = ", ".join(sorted(unit.options)) or "none"
-            raise ConfigError("unit %r has no option %r.%s Options: %s" % (name, key, did_you_mean(key, unit.options), known))
+            raise ConfigError(
+                "unit %r has no option %r.%s Options: %s" % (name, key, did_you_mean(key, unit.options), known)
+            )
     return unit, dict(unit.options, **opts)

@@ -19,6 +19,7 @@ from returnn.tf.util.math import clip_with_identity_gradient
 
 from . import ctc, lstm, rnn
 from .initializers import initial_value
+from .kept_value import kept_value
 from .user_code import eval_globals, find_function
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -275,13 +276,26 @@ class TFBackend(Backend):
     def sparse_softmax_cross_entropy(self, logits: Raw, labels: Raw) -> Raw:
         return tf.nn.sparse_softmax_cross_entropy_with_logits(logits=logits, labels=labels)
 
-    def lstm(self, x: Raw, w: Raw, w_re: Raw, b: Raw, *, sparse: bool = False, **options: Any) -> tuple[Raw, Raw, Raw]:
+    def lstm(
+        self, x: Raw, w: Raw | None, w_re: Raw, b: Raw | None, *, sparse: bool = False, **options: Any
+    ) -> tuple[Raw, Raw, Raw]:
         if sparse:
             return lstm.lstm(tf.gather(w, x) + b, w_re, **options)
         return lstm.lstm(x, w_re, w=w, b=b, **options)
 
     def rnn(self, x: Raw, **options: Any) -> tuple[Raw, list[Raw]]:
         return rnn.rnn(x, **options)
+
+    def kept_value(self, name: str, width: int, *, rows: Size, reset: Raw | None) -> tuple[Raw, Callable[[Raw], Any]]:
+        return kept_value(name, width, rows=rows, reset=reset)
+
+    def placeholder(self, name: str, shape: Sequence[int | None], dtype: str) -> Raw:
+        with tf.init_scope(), v1.name_scope(None):
+            return v1.placeholder(dtype, list(shape), name=name)
+
+    def named(self, x: Raw, name: str) -> Raw:
+        with v1.name_scope(None):
+            return tf.identity(x, name=name)
 
     def ctc_loss(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
         return ctc.ctc_loss(logits, logit_lens, labels, label_lens, **options)

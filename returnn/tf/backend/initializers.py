@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy
+
 from returnn.frontend import init as rf_init
 from returnn.tf.compat import tf, v1
 
@@ -20,9 +22,9 @@ def initial_value(init: rf_init.ParamInit, shape: tuple[int, ...], dtype: str) -
     :return: graph tensor
     """
     if isinstance(init, rf_init.Constant):
-        if getattr(init.value, "ndim", 0) or isinstance(init.value, (list, tuple)):
+        if numpy.ndim(init.value):
             return tf.constant(init.array(shape, dtype))
-        return tf.fill(shape, tf.constant(init.value, dtype=dtype))
+        return tf.fill(shape, tf.constant(init.array((), dtype)))  # so that large zeros are not part of the graph
     if isinstance(init, rf_init.VarianceScaling):
         return _variance_scaling(init, shape, dtype)
     if isinstance(init, rf_init.RandomNormal):

@@ -1,7 +1,7 @@
 """The names that TensorFlow code in configs may use, and functions by name.
 
-Many configs were written for TensorFlow 1. Their ``tf`` is the module of today, with what TensorFlow 2 dropped taken from
-``tf.compat.v1``.
+Many configs were written for TensorFlow 1. Their ``tf`` is the module of today, with what TensorFlow 2 dropped taken
+from ``tf.compat.v1``.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ def nd_indices(indices: Any, batch_axis: int = 0, indices_batch_major: bool | No
 
     :param indices: int, of any shape with a batch axis
     :param batch_axis: of indices
-    :param indices_batch_major: the pairs are (batch, index), else (index, batch). By default as the batch axis is 0 or not.
+    :param indices_batch_major: the pairs are (batch, index), else (index, batch). By default as the batch axis is 0 or
+        not.
     :return: shape of indices + [2]
     """
     if indices_batch_major is None:
@@ -42,7 +43,9 @@ def nd_indices(indices: Any, batch_axis: int = 0, indices_batch_major: bool | No
     shape = get_shape(indices)
     batch_axis %= len(shape)
     ones = [1] * len(shape)
-    batch = tf.reshape(tf.range(shape[batch_axis], dtype=indices.dtype), ones[:batch_axis] + [-1] + ones[batch_axis + 1 :])
+    batch = tf.reshape(
+        tf.range(shape[batch_axis], dtype=indices.dtype), ones[:batch_axis] + [-1] + ones[batch_axis + 1 :]
+    )
     pairs = [tf.broadcast_to(batch, shape), indices]
     return tf.stack(pairs if indices_batch_major else pairs[::-1], axis=-1)
 

@@ -87,7 +87,11 @@ def dropout(
 
         def drop() -> Any:
             sizes = get_shape(x)
-            shape = sizes if noise_shape is None else [s if n is None else n for n, s in zip(noise_shape, sizes, strict=True)]
+            shape = (
+                sizes
+                if noise_shape is None
+                else [s if n is None else n for n, s in zip(noise_shape, sizes, strict=True)]
+            )
             noise = tf.random.stateless_uniform(shape, tf.stack([tf.cast(v, tf.int64) for v in (own_seed, ctx.step)]))
             mask = tf.cast(tf.floor(noise + keep_prob), x.dtype)
             return x * (mask / tf.cast(keep_prob, x.dtype) if apply_correction_factor else mask)

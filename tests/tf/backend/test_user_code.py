@@ -36,7 +36,7 @@ def test_expressions_of_old_configs_work(expression: str) -> None:
 def test_unknown_name_says_where_it_was_looked_for() -> None:
     """as an AttributeError"""
     with pytest.raises(AttributeError, match="neither tensorflow nor tensorflow.compat.v1 has 'no_such'"):
-        tf_namespace.no_such
+        _ = tf_namespace.no_such
 
 
 def test_functions_by_name() -> None:

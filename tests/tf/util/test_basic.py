@@ -54,7 +54,10 @@ def test_where_bc() -> None:
     assert run(u.where_bc(c, 1.0, 0.0)) == [1, 0]
     assert run(u.where_bc(c, x(), -x())) == [[0, 1, 2], [-3, -4, -5]]
     assert run(u.where_bc(c, x(), 7.0)) == [[0, 1, 2], [7, 7, 7]]
-    assert run(u.where_bc(tf.constant([[True, False, True]]), x(), tf.constant([[9.0], [8.0]]))) == [[0, 9, 2], [3, 8, 5]]
+    assert run(u.where_bc(tf.constant([[True, False, True]]), x(), tf.constant([[9.0], [8.0]]))) == [
+        [0, 9, 2],
+        [3, 8, 5],
+    ]
 
 
 def test_nd_indices() -> None:
@@ -84,7 +87,8 @@ def test_masks() -> None:
 
 
 @pytest.mark.parametrize(
-    "kwargs", [{"batch_dim_axis": 1, "time_dim_axis": 0}, {"batch_dim_axis": 1, "time_dim_axis": -3}, {"time_major": True}]
+    "kwargs",
+    [{"batch_dim_axis": 1, "time_dim_axis": 0}, {"batch_dim_axis": 1, "time_dim_axis": -3}, {"time_major": True}],
 )
 def test_flatten_is_sequence_by_sequence(kwargs: dict[str, Any]) -> None:
     """[B=2, T=3, 2] of 0..11, lengths [3, 1]: four frames; also from time-major"""
@@ -154,7 +158,11 @@ def test_safe_exp_and_its_gradient() -> None:
 
 def test_small_ones() -> None:
     """dtypes, triangles, ended hypotheses"""
-    assert [u.to_int32_64(tf.zeros((), d)).dtype.name for d in ("uint8", "int32", "int64")] == ["int32", "int32", "int64"]
+    assert [u.to_int32_64(tf.zeros((), d)).dtype.name for d in ("uint8", "int32", "int64")] == [
+        "int32",
+        "int32",
+        "int64",
+    ]
     assert run(u.matrix_triangular((2, 3), upper=True, dtype=tf.int32)) == [[1, 1, 1], [0, 1, 1]]
     assert run(u.matrix_triangular((2, 2), lower=True)) == [[1, 0], [1, 1]]
     ended = u.filter_ended_scores(x(), tf.constant([True, False]))
