@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes lines of handwritten digits as HDF files: train.hdf, dev.hdf, eval.hdf.
 
-The images are those of scikit-learn: 1797 digits of 8 x 8 pixels, written by 43 people. A line is 3 to 7 images side by
+The images are those of scikit-learn: 1797 digits of 8 x 8 pixels, written by 13 people. A line is 3 to 7 images side by
 side. A frame is a column of pixels: 8 features, from 0 to 1. The labels are the digits of the line.
 Each image is in one of the three files only. The same arguments give the same files.
 """
@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from returnn.datasets.hdf import SimpleHDFWriter  # noqa: E402 - the script also runs where returnn is not installed
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))  # it need not be installed
+from returnn.datasets.hdf import SimpleHDFWriter
 
 LABELS = [str(digit) for digit in range(10)]
 NUM_IMAGES = {"train": 1297, "dev": 250, "eval": 250}

@@ -129,7 +129,9 @@ class Optimizers(_Reference):
         by_name = {cls.__name__.lower(): cls for cls in vars(optimizers).values() if _is_optimizer(cls)}
         for name, cls in sorted(by_name.items()):
             opts = [
-                f"``{p.name}``" if p.default is p.empty or p.name in _set_by_config else f"``{p.name}`` = ``{p.default!r}``"
+                f"``{p.name}``"
+                if p.default is p.empty or p.name in _set_by_config
+                else f"``{p.name}`` = ``{p.default!r}``"
                 for p in inspect.signature(cls).parameters.values()
                 if p.name not in ("learning_rate", "name", "use_locking")
             ]

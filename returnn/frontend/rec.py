@@ -1,7 +1,8 @@
 """Recurrence over a whole sequence: LSTM and other cells.
 
-Outputs are zero behind a sequence's end; states are carried from its last real frame. Backwards, a sequence starts at its own
-end. All dims besides the one to iterate over and the feature dim are independent sequences: batch and any others.
+Outputs are zero behind a sequence's end; states are carried from its last real frame. Backwards, a sequence starts at
+its own end. All dims besides the one to iterate over and the feature dim are independent sequences: batch and any
+others.
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ def lstm(
     """
     z = x W + h' W_re + b; c = sigmoid(f + forget_bias) c' + sigmoid(i) tanh(j); h = sigmoid(o) tanh(c).
 
-    :param x: [batch, spatial_dim, in_dim] in any order, with any other dims; or labels [batch, spatial_dim] of in_dim (rows of
-        W are taken)
+    :param x: [batch, spatial_dim, in_dim] in any order, with any other dims; or labels [batch, spatial_dim] of in_dim
+        (rows of W are taken)
     :param w: [in_dim, 4 out]; None: x is added as it is, in_dim has the size 4 out
     :param w_re: [out_dim, 4 out]
     :param b: [4 out]; None: 0
@@ -196,15 +197,16 @@ def rnn(
 ) -> tuple[Tensor, list[Tensor]]:
     """
     :param x: [batch, spatial_dim, in_dim] in any order, with any other dims
-    :param cell: one of ``NUM_STATES``; the backends describe their formulas, :mod:`returnn.tensor.numpy_rnn` most plainly
+    :param cell: one of ``NUM_STATES``; the backends describe their formulas, :mod:`returnn.tensor.numpy_rnn` most
+        plainly
     :param params: by the names that the cell has for them
     :param spatial_dim: to iterate over
     :param in_dim:
     :param out_dim:
     :param initial_state: each [batch, out_dim], or with fewer or more of the other dims of x; zeros by default
     :param masks: factors [batch, out_dim], the same for all frames, by the names that the cell has for them
-    :param noise: who draws, for instance the absolute name of a layer; for cells that draw in each frame. What they draw is a
-        function of (random seed, this name, global step, frame), see :mod:`.run_ctx`
+    :param noise: who draws, for instance the absolute name of a layer; for cells that draw in each frame. What they
+        draw is a function of (random seed, this name, global step, frame), see :mod:`.run_ctx`
     :param direction: 1, or -1 for backwards
     :param options: of the cell
     :return: output [spatial_dim, batch, out_dim]; last states, each [batch, out_dim]; other dims of x behind batch

@@ -89,7 +89,13 @@ def merge_dims(x: Tensor, *, dims: Sequence[Dim], out_dim: Dim | None = None) ->
 
 
 def split_dims(
-    x: Tensor, *, axis: Dim, dims: Sequence[Dim], pad_to_multiples: bool | None = None, pad_value: Any = 0
+    x: Tensor,
+    *,
+    axis: Dim,
+    dims: Sequence[Dim],
+    pad_to_multiples: bool | None = None,
+    pad_value: Any = 0,
+    use_mask: bool = True,
 ) -> Tensor:
     """
     Row-major: new[i, j] = old[i * len(j) + j].
@@ -98,6 +104,7 @@ def split_dims(
     :param dims: at most one dynamic, the others static
     :param pad_to_multiples: fill up a dynamic axis at its end; True by default if the axis is dynamic
     :param pad_value: with this
+    :param use_mask: also behind the end of each shorter sequence, not only of the array
     :return: dims at the place of axis. They are neither feature nor time yet.
     """
     require_dims(x, [axis], op="split_dims")
@@ -111,7 +118,8 @@ def split_dims(
         pad_to_multiples = axis.is_dynamic
     backend = backend_of_raw(x.raw_tensor)
     if axis.is_dynamic and pad_to_multiples and factor != 1 and x.raw_tensor is not None:
-        x = mask_padding(x, dims_to_mask(x, [axis]), pad_value)
+        if use_mask:
+            x = mask_padding(x, dims_to_mask(x, [axis]), pad_value)
         size = backend.size_of_axis(x.raw_tensor, number)
         missing = backend.binary("mod", backend.unary("neg", size), factor)
         paddings: list[tuple[Any, Any]] = [(0, 0)] * x.batch_ndim

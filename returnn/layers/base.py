@@ -10,7 +10,8 @@ A layer of a user may instead compute in ``__init__``, into ``self.output.placeh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
@@ -22,7 +23,7 @@ from . import batch_norm as batch_norm_module
 from .activations import OutputWithActivation
 from .initializers import parse_initializer
 from .out_type import apply_out_type
-from .reuse_params import ReuseParams
+from .reuse_params import ReuseParams, WantedParam
 from .target import out_dim_from_target, resolve_target_layers
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class LayerBase:
     """output dim; must be that of the output"""
     out_dim: Dim | None = None
     """output dim"""
+    out_shape: set[Dim] | tuple[Dim, ...] | list[Dim] | None = None
+    """the dims that the output must have, in any order; () for a scalar"""
     out_type: dict[str, Any] | Callable[..., Tensor] | None = None
     """arguments of a Tensor: overrides what the layer says about its output"""
     target: str | list[str] | None = None
@@ -61,6 +64,8 @@ class LayerBase:
     """the loss is computed in evaluation only"""
     only_on_search: bool = False
     """build it in a search only"""
+    size_target: str | None = None
+    """data key: where ``out_type`` makes a new time axis, it has the lengths of that data, if losses are built"""
     register_as_extern_data: str | None = None
     """the output becomes the data of this key"""
     trainable: bool = True
@@ -82,6 +87,7 @@ class LayerBase:
 
     recurrent = False
     """whether an output frame depends on other input frames; if no layer is so, frames of all sequences may be mixed"""
+    _loss_name: str | None = None
     _is_template = False
     """within a template run"""
     search_choices = None
@@ -106,13 +112,23 @@ class LayerBase:
         self.network = network
         self.sources = list(sources)
         self.kwargs = opts
-        self.params: dict[str, Any] = {}
+        self._params: dict[str, Any] = {}
         self.param_trainable: dict[str, bool] = {}
         self.stats: dict[str, Any] = {}
         self.output_loss: Any = None
         self.output_before_activation: OutputWithActivation | None = None
         for key, value in opts.items():
             setattr(self, key, value)
+
+    @property
+    def loss_name(self) -> str | None:
+        """of its loss, also where losses are not built"""
+        return self._loss_name
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """variables of this layer, by their names in its scope"""
+        return self._params
 
     # ---- what a layer class overrides
 
@@ -142,8 +158,12 @@ class LayerBase:
         """
         d["sources"] = [get_layer(name) for name in cls._source_names(d, network)]
         if isinstance(d.get("reuse_params"), (str, dict)):
-            d["reuse_params"] = ReuseParams.from_config(d["reuse_params"], get_layer)
-        network.make_loss(cls, d, get_layer)
+            d["reuse_params"] = ReuseParams.from_config(
+                d["reuse_params"],
+                get_layer=get_layer,
+                get_owner=lambda name: network.get_param_owner(name, for_layer=d["_name"]),
+            )
+        network.make_loss(d, get_layer)
         resolve_target_layers(d, network, get_layer)
 
     @classmethod
@@ -180,9 +200,7 @@ class LayerBase:
             output = layer._with_default_markers(output)
         output.name = layer.output_name
         output.available_for_inference = all(s.output.available_for_inference for s in sources)
-        output = apply_out_type(layer, output)
-        layer._check_out_dim(output)
-        return output
+        return apply_out_type(layer, output)
 
     # ---- output
 
@@ -211,11 +229,6 @@ class LayerBase:
             if [d.dimension for d in value.dims] == [d.dimension for d in template.dims]:
                 return value.raw_tensor  # out_type gave other names to the same axes
             raise
-
-    def _check_out_dim(self, output: Tensor) -> None:
-        n_out = self.n_out if self.n_out is not None else self.out_dim.dimension if self.out_dim else None
-        if n_out is not None and output.dim is not None and output.dim != n_out:
-            raise ConfigError("n_out is %s, but the output %s has dim %i" % (n_out, output.short_repr(), output.dim))
 
     def resolve_out_dim(self, *, required: bool = True) -> Dim | None:
         """
@@ -273,28 +286,60 @@ class LayerBase:
                 raise ConfigError("parameter %r needs a static size, but %s is not known" % (name, dim))
         if self._is_template:
             return Tensor(name, dims, dtype)
-        full_name = "/".join(x for x in (self.scope, scope, name) if x)
-        reused = self.reuse_params.find(self, full_name[len(self.scope) :].strip("/")) if self.reuse_params else None
-        if reused is not None:
-            var, raw = reused
-        else:
-            param_init = parse_initializer(init, layer=self)
-            var, raw = self.network.create_param(
-                full_name,
-                [d.dimension for d in dims],
-                dtype,
-                init=param_init,
-                trainable=self.trainable if trainable is None else trainable and self.trainable,
+        key = "/".join(x for x in (scope, name) if x)
+        trainable = self.trainable if trainable is None else trainable and self.trainable
+
+        param_init = parse_initializer(init, layer=self)  # takes its seed also if the parameter is one of another layer
+
+        def create(full_name: str) -> tuple[Any, Any]:
+            return self.network.create_param(
+                full_name, [d.require_static() for d in dims], dtype, init=param_init, trainable=trainable
             )
-        key = full_name[len(self.scope) :].strip("/") if self.scope else full_name
-        self.params[key] = var
-        self.param_trainable[key] = self.trainable if trainable is None else trainable
+
+        full_name = self._param_name(key)
+        if isinstance(self.reuse_params, ReuseParams):
+            wanted = WantedParam(self, key, full_name, tuple(dims), dtype, create)
+            var, raw = self.reuse_params.get(wanted)
+        else:
+            var, raw = create(full_name)
+        if var is not None:
+            self._params[key] = var
+            self.param_trainable[key] = trainable
         return Tensor(name, dims, dtype, raw_tensor=raw)
+
+    def _param_name(self, key: str) -> str:
+        return "/".join(x for x in (self.scope, key) if x)
 
     @property
     def scope(self) -> str:
         """in front of the names of the parameters"""
         return self.network.scope_of_layer(self.name, self.name_scope)
+
+    @contextmanager
+    def var_creation_scope(self) -> Iterator[None]:
+        """
+        For layers of users, who make variables with the functions of the framework behind the backend: inside, these are in the
+        scope of this layer, outside of any loop, and ``reuse_params`` holds. Pass each one to :func:`add_param`.
+        """
+        with self.network.var_creation_scope(self):
+            yield
+
+    def add_param(
+        self, param: Any, custom_update: Any = None, trainable: bool | None = None, saveable: bool | None = None
+    ) -> Any:
+        """
+        :param param: variable made within :func:`var_creation_scope`
+        :param custom_update: a :class:`CustomUpdate`, which updates it instead of an optimizer
+        :param trainable: whether the updater may change it; as the variable and the layer say by default
+        :param saveable: False: not in checkpoints
+        :return: what to compute with
+        """
+        if custom_update is not None:
+            custom_update.set_on_var(param)
+        key, param = self.network.add_param_of_layer(self, param, trainable=trainable, saveable=saveable is not False)
+        self._params[key] = param
+        self.param_trainable[key] = self.trainable if trainable is None else trainable
+        return param
 
     # ---- after construction
 
@@ -315,7 +360,7 @@ class LayerBase:
         terms = []
         if self.L2 and not self.network.decouple_constraints:  # else the updater lets the parameters decay
             for var in self.params.values():
-                terms.append(rf_sum_of_squares(self.network.param_tensor(var)) * float(self.L2))
+                terms.append(_sum_of_squares(self.network.param_tensor(var)) * float(self.L2))
         if self.darc1:
             terms.append(self._darc1() * float(self.darc1))
         if self.spatial_smoothing:
@@ -363,6 +408,11 @@ class LayerBase:
         """
         return None
 
+    @property
+    def origin(self) -> LayerBase:
+        """the layer whose output this is; another one for ``data`` inside of a sub-network"""
+        return self
+
     # ---- text
 
     def get_absolute_name(self) -> str:
@@ -394,8 +444,5 @@ def _rolled(x: Tensor, axis: Dim, amount: int) -> list[tuple[Tensor, Dim]]:
     return [rf.slice(x, axis=axis, start=amount), rf.slice(x, axis=axis, end=amount)]
 
 
-def rf_sum_of_squares(x: Tensor) -> Tensor:
-    """
-    :return: scalar
-    """
+def _sum_of_squares(x: Tensor) -> Tensor:
     return rf.reduce_sum(rf.square(x), axis=x.dims)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
+from returnn.frontend.init import Constant
 from returnn.tensor import Dim, Tensor
 from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
+
+from .initializers import offset_init
 
 if TYPE_CHECKING:
     from .base import LayerBase
@@ -69,10 +72,10 @@ def batch_norm(
         BehaviorVersion.require(not new, "batch_norm: masked_time must be given.", 12)
         masked_time = True
     params = _Params(layer, x, version)
-    mean = params.make("mean", init=0.0, trainable=False)
-    variance = params.make("variance", init=1.0, trainable=False)
-    gamma = params.make("gamma", init=gamma_init) if use_std else None
-    beta = params.make("beta", init=beta_init) if use_shift else None
+    mean = params.make("mean", init=Constant(0.0), trainable=False)
+    variance = params.make("variance", init=Constant(1.0), trainable=False)
+    gamma = params.make("gamma", init=offset_init(gamma_init)) if use_std else None
+    beta = params.make("beta", init=offset_init(beta_init)) if use_shift else None
     axes = [d for d in x.dims if d != x.feature_dim]
     batch_mean, batch_variance = rf.moments(x, axis=axes, use_mask=masked_time)
     if layer._is_template:
@@ -147,9 +150,9 @@ class _Params:
 def _unbiased(variance: Tensor, x: Tensor, axes: list[Dim]) -> Tensor:
     """* N / (N - 1), as the fused operation of TensorFlow has it in its running value"""
     backend = x._raw_backend
-    count = 1
+    count = 1.0
     for dim in axes:
         size = backend.cast(backend.convert(backend.size_of_axis(x.raw_tensor, x.get_axis_from_dim(dim))), x.dtype)
-        count = backend.binary("mul", count, size)
+        count = backend.binary("mul", size, count)
     factor = backend.binary("truediv", count, backend.binary("maximum", backend.binary("sub", count, 1.0), 1.0))
     return variance * Tensor("n", (), x.dtype, raw_tensor=factor)

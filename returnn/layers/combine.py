@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from returnn.util.suggest import did_you_mean
 from .activations import OutputWithActivation, get_activation
 from .base import LayerBase
 from .registry import layer_class
-from .unify import unify
+from .unify import common_layout, unify
 
 if TYPE_CHECKING:
     from returnn.network.network import Network
@@ -65,7 +66,7 @@ class CombineLayer(LayerBase):
 
     def _check_broadcast(self, sources: tuple[Tensor, ...]) -> None:
         allowed = BehaviorVersion.get() < 4 if self.allow_broadcast_all_sources is None else self.allow_broadcast_all_sources
-        number = len(rf.common_dims(sources))
+        number = common_layout(sources).batch_ndim
         if not allowed and all(len(x.dims) < number for x in sources):
             raise ConfigError(
                 "no source has all axes: %s. Set allow_broadcast_all_sources if that is meant."
@@ -83,6 +84,7 @@ class CombineLayer(LayerBase):
         y = sources[0]
         for x in sources[1:]:
             y = rf.combine(y, kind, x) if function is None else self._raw_combined(function, y, x)
+        y = y.copy_transpose(common_layout(sources).dims)
         if self.kind == "average":
             y = y * (1.0 / len(sources))
         return y
@@ -99,7 +101,8 @@ class CombineLayer(LayerBase):
     def _evaluated(self, sources: tuple[Tensor, ...]) -> Tensor:
         if self.eval is None:
             raise ConfigError('option "eval" is missing')
-        dims = rf.common_dims(sources)
+        self.recurrent = True  # it may mix frames in any way
+        dims = common_layout(sources).dims
         first = sources[0]
         others = [x for x in sources if x.feature_dim in dims]
         times = [x.time_dim for x in sources if x.time_dim in dims]
@@ -128,7 +131,8 @@ class CombineLayer(LayerBase):
             caret = "\n  %s\n  %s^" % (self.eval, " " * max((exc.offset or 1) - 1, 0))
             raise ConfigError("eval is not a valid expression: %s%s" % (exc.msg, caret)) from exc
         except Exception as exc:
-            raise ConfigError("eval failed: %s: %s\n  %s" % (type(exc).__name__, exc, self.eval)) from exc
+            text = "eval failed: %s: %s\n  %s%s"
+            raise ConfigError(text % (type(exc).__name__, exc, self.eval, _frames_of_user_code(exc))) from exc
 
     def _as_tensor(self, value: Any, template: Tensor) -> Tensor:
         if isinstance(value, Tensor):
@@ -173,13 +177,28 @@ class _SourceAccess:
         if as_layer:
             return self._layer.sources[i]
         x = self._sources[i]
-        if as_data:
-            return self._layer.sources[i].output.copy()
         if enforce_batch_major:
-            return x.copy_as_batch_major().raw_tensor
-        if not auto_convert:
-            return x.raw_tensor
-        return x.copy_compatible_to_dims_raw(self._output.dims)
+            x = x.copy_as_batch_major()
+        elif auto_convert:
+            x = self._like_output(i, x)
+        return x if as_data else x.raw_tensor
+
+    def _like_output(self, i: int, x: Tensor) -> Tensor:
+        dims = list(self._output.dims)
+        rest = [d for d in x.dims if d not in dims]
+        for axis, dim in enumerate(dims):  # axes that out_type gave another dim
+            if dim not in x.dims:
+                is_feature = axis == self._output.feature_dim_axis
+                same = [d for d in rest if is_feature == (d == x.feature_dim) and d.is_dynamic == dim.is_dynamic]
+                if same:
+                    dims[axis] = same[0]
+                    rest.remove(same[0])
+        if rest:
+            raise ConfigError(
+                "source(%i) is %s, but the output is %s: use source(%i, auto_convert=False)"
+                % (i, x.short_repr(), self._output.short_repr(), i)
+            )
+        return x.copy() if not x.dims else x.copy_compatible_to_dims(dims)
 
     def check_all_used(self) -> None:
         """
@@ -188,6 +207,14 @@ class _SourceAccess:
         unused = set(range(len(self._sources))) - self._used
         if unused:
             raise ConfigError("not used sources: %s" % unused)
+
+
+def _frames_of_user_code(exc: Exception) -> str:
+    """where in the functions that the expression called, for the message"""
+    frames = traceback.extract_tb(exc.__traceback__)
+    start = next((i for i, frame in enumerate(frames) if frame.filename.startswith("<eval of layer")), len(frames))
+    own = [f for f in frames[start + 1 :] if "site-packages" not in f.filename and "/returnn/" not in f.filename]
+    return "".join('\n  File "%s", line %s, in %s' % (f.filename, f.lineno, f.name) for f in own)
 
 
 @layer_class("eval")

@@ -7,6 +7,7 @@ from typing import Any
 
 import returnn.frontend as rf
 from returnn.tensor import Dim, Tensor
+from returnn.tensor.run_table import current_table
 from returnn.util.errors import ConfigError
 
 from .base import LayerBase
@@ -74,16 +75,21 @@ class ConcatInputLayer(LayerBase):
             raise ConfigError("dropout must be in [0, 1), but is %r" % (self.dropout,))
         if x.sparse:
             raise ConfigError("dropout on labels is not possible: %s" % x.short_repr())
-        # a draw, though the noise has its own seeds: so that initial values are those they always were
-        if not self._is_template and self.network.train_flag is not False:
-            self.network.random.randint(2**31)
-        return rf.dropout(
-            x,
-            self.dropout,
-            axis=self._dropout_dims(x),
-            name=self.get_absolute_name() + "/dropout",
-            on_forward=self.dropout_on_forward,
-        )
+        if self._is_template:
+            return x
+        axes = self._dropout_dims(x)
+        origins = [source.origin for source in self.sources]
+
+        def drop() -> tuple[Tensor, list[LayerBase]]:
+            # a draw, though the noise has its own seeds: so that initial values are those they always were
+            if self.network.train_flag is not False:
+                origins[0].network.random.randint(2**31)
+            name = self.get_absolute_name() + "/dropout"
+            return rf.dropout(x, self.dropout, axis=axes, name=name, on_forward=self.dropout_on_forward), origins
+
+        # layers with the same input and options share the noise, and the work: the two directions of an LSTM, for instance
+        key = ("dropout", tuple(map(id, origins)), self.dropout, tuple(axes), x.dims, self.dropout_on_forward)
+        return current_table().cached(key, drop)[0].copy()
 
     def _dropout_dims(self, x: Tensor) -> list[Dim]:
         shape = self.dropout_noise_shape

@@ -10,6 +10,7 @@ from returnn.util.errors import ConfigError
 
 from .activations import OutputWithActivation, get_activation
 from .concat_input import ConcatInputLayer
+from .initializers import offset_init
 from .registry import layer_class
 
 
@@ -52,7 +53,7 @@ class LinearLayer(ConcatInputLayer):
         y.time_dim_axis = x.time_dim_axis
         y.feature_dim = out_dim
         if self.with_bias:
-            y = y + self.param("b", [out_dim], init=self.bias_init)
+            y = y + self.param("b", [out_dim], init=offset_init(self.bias_init))
         return self._activate(y)
 
     def _activate(self, y: Tensor) -> Tensor:

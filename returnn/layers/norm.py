@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import returnn.frontend as rf
+from returnn.frontend.init import Constant
 from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError
 
@@ -26,8 +27,8 @@ class LayerNormLayer(ConcatInputLayer):
     def compute(self, x: Tensor) -> Tensor:
         if x.feature_dim is None:
             raise ConfigError("the input %s has no feature axis" % x.short_repr())
-        scale = self.param("scale", [x.feature_dim], init=1.0)
-        bias = self.param("bias", [x.feature_dim], init=0.0)
+        scale = self.param("scale", [x.feature_dim], init=Constant(1.0))
+        bias = self.param("bias", [x.feature_dim], init=Constant(0.0))
         return rf.layer_norm(x, axis=x.feature_dim, scale=scale, bias=bias, epsilon=self.epsilon)
 
 

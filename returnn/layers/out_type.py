@@ -36,8 +36,24 @@ def apply_out_type(layer: LayerBase, output: Tensor) -> Tensor:
         if "dim" not in opts and not opts.get("sparse") and "shape" not in opts and output.dim is not None:
             opts["dim"] = output.dim
         opts.setdefault("available_for_inference", output.available_for_inference)
-        return _with_dims_of(Tensor(name, **opts), output)
+        return _with_dims_of(Tensor(name, **opts), output, time_dim=_time_of_size_target(layer))
     return _with_changes(layer, output, opts)
+
+
+def check_output(output: Tensor, *, n_out: int | None, out_dim: Dim | None, out_shape: Any) -> None:
+    """
+    :param output: template, as it will be
+    :param n_out: option of the layer
+    :param out_dim: option of the layer
+    :param out_shape: option of the layer
+    :raises ConfigError: it is not what one of the options says
+    """
+    if n_out is None and out_dim is not None:
+        n_out = out_dim.dimension
+    if n_out is not None and output.dim is not None and output.dim != n_out:
+        raise ConfigError("n_out is %s, but the output has dim %i: %s" % (n_out, output.dim, output.short_repr()))
+    if out_shape is not None:
+        output.verify_out_shape(out_shape)
 
 
 def _from_function(layer: LayerBase, function: Any) -> Tensor:
@@ -79,12 +95,27 @@ def _with_changes(layer: LayerBase, output: Tensor, opts: dict[str, Any]) -> Ten
     return output.like(None, dims=dims, dtype=dtype, sparse_dim=sparse_dim if sparse else None)
 
 
-def _with_dims_of(new: Tensor, old: Tensor) -> Tensor:
-    """dims of the new layout that mean the same as one of the old"""
+def _time_of_size_target(layer: LayerBase) -> Dim | None:
+    if not layer.size_target or not layer.network.eval_flag:
+        return None
+    target = layer.network.get_extern_data(layer.size_target, mark_data_key_as_used=not layer._is_template)
+    return target.time_dim
+
+
+def _with_dims_of(new: Tensor, old: Tensor, *, time_dim: Dim | None) -> Tensor:
+    """
+    :param new: layout
+    :param old: what the layer's class says
+    :param time_dim: for a time axis of the new layout; by default from the old one
+    :return: new, with the dims of the old one where they mean the same
+    """
     unused = [d for d in old.dims if not d.is_batch_dim]
     dims = list(new.dims)
     for axis, dim in enumerate(dims):
         if dim.is_batch_dim or not dim.auto_generated:
+            continue
+        if time_dim is not None and axis == new.time_dim_axis and dim.is_dynamic:
+            dims[axis] = time_dim
             continue
         same = [d for d in unused if d.is_dynamic == dim.is_dynamic and d.dimension == dim.dimension]
         same = [d for d in same if (d == old.feature_dim) == (axis == new.feature_dim_axis)] or same

@@ -16,8 +16,6 @@ from .registry import layer_class
 class ReduceLayer(ConcatInputLayer):
     """Sum, maximum, .. over axes. Frames behind a sequence's end do not count."""
 
-    recurrent = True
-
     mode: str | None = None
     """sum, max, min, mean, avg, logsumexp, any, all, argmax, argmin; must be given"""
     axis: Any = None
@@ -44,6 +42,8 @@ class ReduceLayer(ConcatInputLayer):
         if not numbers:
             raise ConfigError("axis %r: there is none of that kind in %s" % (axes, x.short_repr()))
         dims = [x.dims[a] for a in numbers]
+        if any(d.is_dynamic or d.is_batch_dim for d in dims):
+            self.recurrent = True
         use_mask = self.use_time_mask is not False
         if all(d.is_batch_dim for d in dims):
             use_mask = False

@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from returnn.tensor import Dim, DimError
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from .base import LayerBase
+
+Param = tuple[Any, Any]
+"""Variable (None: the value is not one), and raw value."""
+
+_KEYS = ("reuse_layer", "map", "custom", "auto_create_missing", "layer_output", "shape")
+
+
+@dataclass
+class WantedParam:
+    """A parameter that a layer needs."""
+
+    layer: LayerBase
+    name: str
+    """relative to the layer"""
+    full_name: str
+    dims: tuple[Dim, ...]
+    dtype: str
+    create: Callable[[str], Param]
+    """makes it under a full name, or finds the one that is there"""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """sizes of dims"""
+        return tuple(d.require_static() for d in self.dims)
 
 
 class ReuseParams:
@@ -17,63 +43,134 @@ class ReuseParams:
 
     def __init__(
         self,
-        reuse_layer: LayerBase | None = None,
+        reuse_layer: LayerBase | UnbuiltLayer | None = None,
         map: dict[str, ReuseParams | None] | None = None,
+        custom: Callable[..., Any] | None = None,
         auto_create_missing: bool = False,
+        layer_output: LayerBase | None = None,
+        shape: tuple[Dim, ...] | list[Dim] | None = None,
     ):
         """
         :param reuse_layer: has the parameters
         :param map: per parameter name another source, or None: the layer makes its own one. If given, it must list all
             parameters, unless ``auto_create_missing``
+        :param custom: function of the keywords base_layer, reuse_layer, name, full_name, shape, dtype, getter; returns the value.
+            ``getter()`` makes the variable that the layer would have had
         :param auto_create_missing: parameters that are in none of these are made
+        :param layer_output: the value is the output of this layer
+        :param shape: dims of ``layer_output``, in the order of the parameter's; its own order by default
         """
         self.reuse_layer = reuse_layer
         self.map = map
+        self.custom = custom
         self.auto_create_missing = auto_create_missing
+        self.layer_output = layer_output
+        self.shape = shape
 
     @classmethod
-    def from_config(cls, opts: str | dict[str, Any] | ReuseParams, get_layer: Callable[[str], LayerBase]) -> ReuseParams:
+    def from_config(
+        cls, opts: str | dict[str, Any] | ReuseParams, *, get_layer: Callable[[str], LayerBase], get_owner: Callable[[str], Any]
+    ) -> ReuseParams:
         """
         :param opts: name of a layer, or dict of options
         :param get_layer: name -> layer
+        :param get_owner: name -> layer, or :class:`UnbuiltLayer` where the two layers depend on each other
         """
         if isinstance(opts, ReuseParams):
             return opts
         if isinstance(opts, str):
-            return cls(reuse_layer=get_layer(opts))
+            return cls(reuse_layer=get_owner(opts))
+        if not isinstance(opts, dict):
+            raise ConfigError("reuse_params must be a layer name or a dict, but is %r" % (opts,))
         opts = dict(opts)
-        known = ("reuse_layer", "map", "auto_create_missing")
         for key in opts:
-            if key not in known:
-                raise ConfigError("reuse_params: unknown key %r.%s Keys: %s" % (key, did_you_mean(key, known), ", ".join(known)))
+            if key not in _KEYS:
+                raise ConfigError("reuse_params: unknown key %r.%s Keys: %s" % (key, did_you_mean(key, _KEYS), ", ".join(_KEYS)))
         if opts.get("reuse_layer"):
-            opts["reuse_layer"] = get_layer(opts["reuse_layer"])
+            opts["reuse_layer"] = get_owner(opts["reuse_layer"])
+        if opts.get("layer_output"):
+            opts["layer_output"] = get_layer(opts["layer_output"])
         if opts.get("map") is not None:
             opts["map"] = {
-                name: None if source is None else cls.from_config(source, get_layer)
+                name: None if source is None else cls.from_config(source, get_layer=get_layer, get_owner=get_owner)
                 for name, source in opts["map"].items()
             }
         return cls(**opts)
 
-    def find(self, layer: LayerBase, name: str) -> tuple[Any, Any] | None:
+    def get(self, wanted: WantedParam) -> Param:
         """
-        :param layer: that needs the parameter
-        :param name: relative to the layer
-        :return: variable and its value; None: to be made
+        :param wanted:
+        :return: from where the config says
         :raises ConfigError: it is not there
         """
-        if self.map is not None:
-            if name in self.map:
-                source = self.map[name]
-                return None if source is None else source.find(layer, name)
-            if not self.auto_create_missing and self.reuse_layer is None:
-                raise ConfigError("reuse_params: parameter %r is not in map" % name)
-        if self.reuse_layer is not None and name in self.reuse_layer.params:
-            var = self.reuse_layer.params[name]
-            return var, layer.network.param_tensor(var).raw_tensor
+        if self.map is not None and wanted.name in self.map:
+            source = self.map[wanted.name]
+            return wanted.create(wanted.full_name) if source is None else source.get(wanted)
+        if self.custom is not None:
+            return self._from_custom(wanted)
+        if self.layer_output is not None:
+            return self._from_layer_output(wanted)
+        layer = self.reuse_layer
+        if isinstance(layer, UnbuiltLayer):
+            return wanted.create(layer.param_name(wanted.name))
+        if layer is not None and wanted.name in layer.params:
+            var = layer.params[wanted.name]
+            return var, wanted.layer.network.param_tensor(var).raw_tensor
         if self.auto_create_missing:
-            return None
+            return wanted.create(wanted.full_name)
+        self._raise_missing(wanted.name)
+
+    def _raise_missing(self, name: str) -> Any:
+        if self.reuse_layer is None:
+            known = sorted(self.map or ())
+            text = "reuse_params: parameter %r is not in map, which has: %s. Set it to None there, or set auto_create_missing."
+            raise ConfigError(text % (name, ", ".join(known) or "nothing"))
+        known = sorted(self.reuse_layer.params)
+        text = "reuse_params: layer %r has no parameter %r, only: %s.%s"
         raise ConfigError(
-            "reuse_params: layer %r has no parameter %r, only: %s"
-            % (self.reuse_layer and self.reuse_layer.name, name, ", ".join(sorted(self.reuse_layer.params)) if self.reuse_layer else "")
+            text % (self.reuse_layer.name, name, ", ".join(known) or "none", " Set auto_create_missing to make new ones.")
         )
+
+    def _from_custom(self, wanted: WantedParam) -> Param:
+        value = self.custom(
+            base_layer=wanted.layer,
+            reuse_layer=self.reuse_layer,
+            name=wanted.name,
+            full_name=wanted.full_name,
+            shape=wanted.shape,
+            dtype=wanted.dtype,
+            getter=lambda *_args, **_kwargs: wanted.create(wanted.full_name)[0],
+        )
+        return None, wanted.layer.network.backend.convert(value)
+
+    def _from_layer_output(self, wanted: WantedParam) -> Param:
+        output = self.layer_output.output
+        dims = self.shape or output.dims
+        sizes = [d.dimension for d in dims]
+        if sizes != list(wanted.shape) or set(dims) != set(output.dims):
+            raise DimError(
+                "reuse_params: parameter %r has the shape %s, but layer %r gives %s"
+                % (wanted.name, list(wanted.shape), self.layer_output.name, output.short_repr())
+            )
+        return None, output.copy_transpose(dims).raw_tensor
+
+
+class UnbuiltLayer:
+    """A layer that shares parameters with one that it depends on. Who comes first makes them, under this one's name."""
+
+    params: dict[str, Any] = {}
+
+    def __init__(self, name: str, scope: str):
+        """
+        :param name: of the layer
+        :param scope: of its parameters
+        """
+        self.name = name
+        self.scope = scope
+
+    def param_name(self, name: str) -> str:
+        """
+        :param name: relative to the layer
+        :return: full
+        """
+        return "/".join(x for x in (self.scope, name) if x)

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
-from returnn.tensor import Dim, DimKind, Tensor
+from returnn.tensor import Dim, DimKind, Tensor, batch_dim
 from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import ConfigError
 
 from .activations import OutputWithActivation, get_activation
 from .concat_input import ConcatInputLayer
+from .masking import masks_input
 from .registry import layer_class
+
+if TYPE_CHECKING:
+    from returnn.network.network import Network
+
+    from .base import LayerBase
 
 
 @layer_class("copy", "dropout")
 class CopyLayer(ConcatInputLayer):
     """The sources, joined on the feature axis, with dropout if asked for."""
+
+    extra_deps: list[LayerBase] | str | list[str] | None = None
+    """layers that are built first, though their output is not used"""
+
+    @classmethod
+    def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
+        super().transform_config_dict(d, network, get_layer)
+        names = d.get("extra_deps") or []
+        d["extra_deps"] = [get_layer(name) for name in ([names] if isinstance(names, str) else names)]
 
     def compute(self, x: Tensor) -> Tensor:
         if len(self.sources) == 1 and not self.dropout and not self._is_template:
@@ -56,8 +71,6 @@ class MergeDimsLayer(ConcatInputLayer):
     the new batch axis, padding included.
     """
 
-    recurrent = True
-
     axes: Any = None
     """axis descriptions; must be given"""
     keep_order: bool | None = None
@@ -79,6 +92,10 @@ class MergeDimsLayer(ConcatInputLayer):
         place -= sum(a < place for a in axes)
         dims = [x.dims[a] for a in axes]
         y, out_dim = rf.merge_dims(x, dims=dims)
+        if not out_dim.is_batch_dim and any(d.is_dynamic for d in dims):
+            self.recurrent = True  # frames of one sequence become features, or one longer sequence
+        if out_dim.is_batch_dim:
+            y = self._with_repeated_lens(y, dims)
         feature = x.feature_dim_axis in axes
         if not out_dim.is_batch_dim:
             kind = DimKind.Feature if feature else DimKind.Spatial
@@ -92,6 +109,20 @@ class MergeDimsLayer(ConcatInputLayer):
                 y.time_dim_axis = None
         return y
 
+    def _with_repeated_lens(self, y: Tensor, merged: list[Dim]) -> Tensor:
+        """There are more sequences now: each length counts for all those that were made of its sequence."""
+        for i, dim in enumerate(y.dims):
+            if dim.is_dynamic and dim.size_dims and batch_dim in dim.size_dims:
+                new = self.make_dim("repeated%i" % i, None, kind=dim.kind)
+                lens = dim.dyn_size_ext
+                if y.raw_tensor is not None and lens is not None:
+                    backend = lens._raw_backend
+                    sizes = [self.input_data.get_dim(self.input_data.get_axis_from_dim(d)) for d in merged]
+                    raw = backend.broadcast_to(lens.copy_compatible_to_dims_raw(merged), sizes)
+                    new.dyn_size = backend.reshape(raw, [-1])
+                y = rf.replace_dim(y, in_dim=dim, out_dim=new)
+        return y
+
 
 @layer_class("split_dims")
 class SplitDimsLayer(ConcatInputLayer):
@@ -99,8 +130,6 @@ class SplitDimsLayer(ConcatInputLayer):
 
     Of a split feature axis, the last new one is the feature axis. Of a split time axis, the dynamic one is time.
     """
-
-    recurrent = True
 
     axis: Any = None
     """axis description; must be given"""
@@ -118,8 +147,17 @@ class SplitDimsLayer(ConcatInputLayer):
             x = x.copy_as_batch_major()
         number = x.get_axis_from_description(self.axis)
         axis = x.dims[number]
+        if axis.is_dynamic:
+            self.recurrent = True
         dims = self._new_dims(axis, is_feature=number == x.feature_dim_axis)
-        y = rf.split_dims(x, axis=axis, dims=dims, pad_to_multiples=self.pad_to_multiples, pad_value=self.pad_value)
+        y = rf.split_dims(
+            x,
+            axis=axis,
+            dims=dims,
+            pad_to_multiples=self.pad_to_multiples,
+            pad_value=self.pad_value,
+            use_mask=masks_input(),
+        )
         if number == x.feature_dim_axis:
             y.feature_dim_axis = number + len(dims) - 1
         if number == x.time_dim_axis:
@@ -167,7 +205,9 @@ class SplitDimsLayer(ConcatInputLayer):
 
 @layer_class("window")
 class WindowLayer(ConcatInputLayer):
-    """A new axis of size w right behind the axis: frame t sees x[t - left], .., x[t + right], zeros outside. Batch-major."""
+    """A new axis of size w right behind the axis: frame t sees x[t - left], .., x[t + right], zeros outside. Batch-major; from
+    behaviour version 18 on the axis and the window are in front. A window over features is the feature axis then.
+    """
 
     recurrent = True
 
@@ -191,7 +231,7 @@ class WindowLayer(ConcatInputLayer):
             x = x.copy_as_batch_major()
         axis = x.dims[x.get_axis_from_description(self.axis)]
         window_dim = self.make_dim("window", self.window_size)
-        y, _ = rf.window(
+        y, out_dim = rf.window(
             x,
             spatial_dim=axis,
             window_dim=window_dim,
@@ -199,7 +239,12 @@ class WindowLayer(ConcatInputLayer):
             window_right=self.window_right,
             padding=self.padding,
             stride=self.stride,
+            use_mask=masks_input(),
         )
+        if axis == x.feature_dim:
+            y.feature_dim = window_dim
+        if BehaviorVersion.get() >= 18:
+            y = y.copy_transpose([out_dim, window_dim] + [d for d in y.dims if d not in (out_dim, window_dim)])
         return y
 
 
@@ -223,8 +268,8 @@ class PoolLayer(ConcatInputLayer):
     """axis descriptions; default: all but batch and feature"""
     out_spatial_dims: Sequence[Dim] | None = None
     """Dims of the result"""
-    use_time_mask: bool = False
-    """frames behind a sequence's end do not count"""
+    use_time_mask: bool | None = None
+    """frames behind a sequence's end do not count; default: False, True from behaviour version 23 on"""
 
     def compute(self, x: Tensor) -> Tensor:
         if self.mode not in ("max", "avg"):
@@ -239,8 +284,10 @@ class PoolLayer(ConcatInputLayer):
         dilation = self._per_axis(self.dilation_rate, len(spatial), "dilation_rate")
         if all(n == 1 for n in size + strides):
             return x
+        self._check_sizes(size, strides, dilation)
+        features = [x.feature_dim] if x.feature_dim is not None and x.feature_dim not in spatial else []
         y, _ = rf.pool(
-            x.copy_with_feature_last(),
+            x.copy_transpose([d for d in x.dims if d not in spatial + features] + spatial + features),
             mode=self.mode,
             pool_size=size,
             padding=self.padding,
@@ -248,9 +295,17 @@ class PoolLayer(ConcatInputLayer):
             dilation_rate=dilation,
             in_spatial_dims=spatial,
             out_spatial_dims=self.out_spatial_dims,
-            use_mask=self.use_time_mask,
+            use_mask=masks_input() if self.use_time_mask is None else self.use_time_mask,
         )
         return y
+
+    def _check_sizes(self, size: list[int], strides: list[int], dilation: list[int]) -> None:
+        if self.padding.lower() not in ("same", "valid"):
+            raise ConfigError('padding must be "same" or "valid", but is %r' % (self.padding,))
+        if any(stride > n for n, stride in zip(size, strides, strict=True)):
+            raise ConfigError("strides %r must not be larger than pool_size %r" % (self.strides, self.pool_size))
+        if any(n > 1 for n in dilation) and (self.padding.lower() == "same" or any(n > 1 for n in strides)):
+            raise ConfigError('dilation_rate needs padding "valid" and strides 1 (which by default are pool_size)')
 
     def _spatial_dims(self, x: Tensor) -> list[Dim]:
         if self.in_spatial_dims is not None:

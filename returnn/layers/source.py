@@ -32,6 +32,13 @@ class SourceLayer(LayerBase):
         return output
 
 
+class DataNotAvailableLayer(LayerBase):
+    """Stands for a layer that depends on targets, where there are none: it has no value, and nothing that is built needs it."""
+
+    layer_class = ":data-not-available"
+    _default_source = None
+
+
 class InternalLayer(LayerBase):
     """Wraps a value that the network made itself. Not for configs."""
 

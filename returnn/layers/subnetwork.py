@@ -23,6 +23,8 @@ class SubnetworkLayer(ConcatInputLayer):
     Its layers are built on demand, as ``NAME/inner``: whoever needs only one of them does not need the output.
     """
 
+    recurrent = True
+
     subnetwork: dict[str, Any] | None = None
     """layer dict; must be given"""
     concat_sources: bool = True
@@ -45,6 +47,12 @@ class SubnetworkLayer(ConcatInputLayer):
         self.output_before_activation = inner.output_before_activation
         self.output_loss = inner.output_loss
         self.subnet = inner.network
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """variables of all layers inside, by their names in the scope of this layer"""
+        inner = sorted(self.subnet.layers.items())
+        return {"%s/%s" % (path, name): var for path, layer in inner if "/" not in path for name, var in layer.params.items()}
 
     def _inputs(self) -> list[Tensor]:
         return []
@@ -72,6 +80,12 @@ class SubnetworkInputLayer(ConcatInputLayer):
             self.output_before_activation = self.sources[0].output_before_activation
             self.output_loss = self.sources[0].output_loss
         return x
+
+    @property
+    def origin(self) -> LayerBase:
+        if len(self.sources) == 1 and not self.dropout:
+            return self.sources[0].origin
+        return self
 
 
 __all__ = ["SubnetworkInputLayer", "SubnetworkLayer", "concat_sources"]

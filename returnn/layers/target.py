@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from returnn.tensor import Dim, DimKind, Tensor
+from returnn.tensor import Dim, Tensor
+from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
+
+from .loss import get_loss_class
 
 if TYPE_CHECKING:
     from returnn.network.network import Network
@@ -15,16 +19,19 @@ if TYPE_CHECKING:
 
 def resolve_target_layers(d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
     """
-    Finds layers that are targets, in place: ``_target_layers`` by the text in the config.
+    Finds layers that are targets, in place: ``_target_layers`` by the text in the config. Without losses, a target only matters
+    where it decides the output dim.
 
     :param d: options of a layer
     """
     names = d.get("target")
     found = {}
+    if not network.eval_flag and (d.get("n_out") is not None or d.get("out_dim") is not None):
+        return
     for name in [names] if isinstance(names, str) else names or []:
         if name.startswith("layer:"):
             found[name] = get_layer(name[len("layer:") :])
-        elif network.has_layer(name) and network.eval_flag:
+        elif name != d["_name"] and network.has_layer(name):
             found[name] = get_layer(name)
     if found:
         d["_target_layers"] = found
@@ -42,17 +49,20 @@ def get_target_value(layer: LayerBase, target: str | None = None) -> Tensor:
     target_layers = getattr(layer, "_target_layers", {})
     if target in target_layers:
         return target_layers[target].output
+    data = layer.network.extern_data.data
+    if target not in data:
+        which = "%r" % target if layer.target else "%r (the default)" % target
+        text = "target %s is neither a layer nor a data key.%s Data keys: %s"
+        raise ConfigError(text % (which, did_you_mean(target, data), ", ".join(sorted(data))))
     return layer.network.get_extern_data(target, mark_data_key_as_used=not layer._is_template)
 
 
 def out_dim_from_target(layer: LayerBase) -> Dim | None:
     """
-    :return: what a layer with this target has to output; for ctc one more, the blank; None without target
+    :return: what a layer with this target, or with this loss, has to output; None without target
     """
-    has_loss = layer.loss is not None or layer.network.loss_name_of(layer) is not None
-    if not layer.target and not has_loss:
+    loss_class = get_loss_class(layer.loss_name) if layer.loss_name else None
+    if not layer.target and not (loss_class and loss_class.need_target):
         return None
     dim = get_target_value(layer).feature_dim_or_sparse_dim
-    if dim is not None and layer.network.loss_name_of(layer) == "ctc":
-        return layer.make_dim("out", dim.dimension + 1, kind=DimKind.Feature)
-    return dim
+    return dim if dim is None or loss_class is None else loss_class.get_auto_output_layer_dim(dim)

@@ -31,6 +31,20 @@ def unify(sources: Sequence[Tensor], *, features: bool = True) -> list[Tensor]:
     return [res[i] for i in range(len(sources))]
 
 
+def common_layout(sources: Sequence[Tensor]) -> Tensor:
+    """
+    :param sources: unified
+    :return: template with all their axes: those of the first one that has most, and what only others have where it belongs by
+        its kind
+    """
+    res = max(sources, key=lambda x: len(x.dims)).copy_template()
+    for x in sources:
+        for dim in x.dims:
+            if res.dims.count(dim) < x.dims.count(dim):
+                res = res.copy_add_dim_by_tag(dim, unbroadcast=True)
+    return res
+
+
 def _match(a: Tensor, b: Tensor, features: bool) -> tuple[Tensor, Tensor]:
     """
     :return: both, with the dims of ``a`` in ``b`` where they mean the same; axes of size 1 that the other has dropped

@@ -11,12 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from returnn.layers.base import LayerBase
-from returnn.layers.options import check_options
+from returnn.layers.options import UnknownLayerOption, check_options
+from returnn.layers.out_type import check_output
 from returnn.layers.registry import UnknownLayerClass, get_layer_class
+from returnn.layers.source import DataNotAvailableLayer
 from returnn.log import log
+from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError, UserError
 
-from .errors import NetworkConstructionDependencyLoopException, NetworkLayerException
+from .errors import (
+    LayerNotFound,
+    LayerOptionError,
+    NetworkConstructionDependencyLoopException,
+    NetworkLayerException,
+)
 
 if TYPE_CHECKING:
     from .network import Network
@@ -33,6 +41,72 @@ class LayerMissing(Exception):
         super().__init__(name)
         self.network = network
         self.name = name
+        self.only_params = False
+        """its parameters are needed, not its output"""
+
+    @property
+    def item(self) -> _Item:
+        """as it stands on the work list"""
+        return self.network, self.name
+
+
+_Item = tuple["Network", str]
+
+
+class _Work:
+    """A layer, in front of it what it waits for, and so on: the last one is built next."""
+
+    def __init__(self, item: _Item):
+        self._items = [item]
+        self._all = {item}
+        self._only_params = [False]
+
+    def __bool__(self) -> bool:
+        return bool(self._items)
+
+    def last(self) -> _Item:
+        return self._items[-1]
+
+    def pop(self) -> _Item:
+        self._only_params.pop()
+        item = self._items.pop()
+        self._all.discard(item)
+        return item
+
+    def push(self, missing: LayerMissing) -> None:
+        """
+        :raises NetworkConstructionDependencyLoopException: it is on the list already, and there is no way out
+        """
+        if missing.item in self._all:
+            self._break_circle(missing)
+            return
+        self._items.append(missing.item)
+        self._all.add(missing.item)
+        self._only_params.append(missing.only_params)
+
+    def _break_circle(self, missing: LayerMissing) -> None:
+        """Parameters do not need the layer that has them: another one may make them, under the right name."""
+        net, name = self.last()
+        if missing.only_params:
+            net.unbuilt_owners.add((name, *missing.item))
+            return
+        start = self._items.index(missing.item)
+        for place in range(len(self._items) - 1, start, -1):
+            if self._only_params[place]:
+                net, name = self._items[place - 1]
+                net.unbuilt_owners.add((name, *self._items[place]))
+                while len(self._items) > place:
+                    self.pop()
+                return
+        raise self._loop_error(*missing.item)
+
+    def _loop_error(self, net: Network, name: str) -> Exception:
+        lines = ["%r: Error: There is a dependency loop on layer %r." % (net, name)]
+        lines.append("Construction stack (most recent first):")
+        lines += ["  " + n.name_prefix + x for n, x in reversed(self._items)]
+        return NetworkConstructionDependencyLoopException(
+            "\n".join(lines), layer_name=name, network=net, net_dict=net.layers_desc
+        )
 
 
 def build(network: Network, name: str) -> LayerBase:
@@ -42,9 +116,9 @@ def build(network: Network, name: str) -> LayerBase:
     :return: built, with all that it depends on
     :raises NetworkLayerException: what is wrong with which layer
     """
-    work = [(network, name)]
+    work = _Work((network, name))
     while work:
-        net, current = work[-1]
+        net, current = work.last()
         if current in net.layers:
             work.pop()
             continue
@@ -52,27 +126,15 @@ def build(network: Network, name: str) -> LayerBase:
             net.add_layer(current, _construct(net, current))
             work.pop()
         except LayerMissing as missing:
-            item = (missing.network, missing.name)
-            if item in work:
-                raise _loop_error(work, item) from None
-            work.append(item)
+            work.push(missing)
     return network.layers[name]
-
-
-def _loop_error(work: list[tuple[Network, str]], item: tuple[Network, str]) -> Exception:
-    net, name = item
-    lines = ["%r: Error: There is a dependency loop on layer %r." % (net, name)]
-    lines.append("Construction stack (most recent first):")
-    lines += ["  " + n.name_prefix + x for n, x in reversed(work)]
-    return NetworkConstructionDependencyLoopException(
-        "\n".join(lines), layer_name=name, network=net, net_dict=net.layers_desc
-    )
 
 
 def _construct(net: Network, name: str) -> LayerBase:
     opts = dict(net.layers_desc[name])
-    where = 'network["%s"]' % (net.name_prefix + name)
+    where = _place(net, name)
     cls: type[LayerBase] | None = None
+    about = {"layer_name": name, "network": net, "net_dict": net.layers_desc}
     try:
         cls = _layer_class_of(opts)
         opts.update(_network=net, _name=name)
@@ -82,16 +144,25 @@ def _construct(net: Network, name: str) -> LayerBase:
         return _create(net, name, cls, opts)
     except LayerMissing:
         raise
+    except (UnknownLayerClass, UnknownLayerOption) as exc:
+        kind = UnknownLayerOption if isinstance(exc, UnknownLayerOption) else UnknownLayerClass
+        error = LayerOptionError if isinstance(exc, UnknownLayerOption) else NetworkLayerException
+        raise error("\n".join(_all_problems(net, kind, first=name)), **about) from exc
+    except LayerNotFound as exc:
+        raise LayerNotFound("%s\n  It is needed by %s (class %r)." % (exc, where, cls and cls.layer_class), **about) from exc
     except NetworkLayerException:
         raise
     except UserError as exc:
-        message = str(exc)
-        if not message.startswith(where):
-            message = "%s (class %r): %s" % (where, cls.layer_class if cls else opts.get("class"), message)
-        raise NetworkLayerException(message, layer_name=name, network=net, net_dict=net.layers_desc) from exc
+        message = "%s (class %r): %s" % (where, cls.layer_class if cls else opts.get("class"), exc)
+        error = LayerOptionError if isinstance(exc, TypeError) else NetworkLayerException
+        raise error(message, **about) from exc
     except Exception:
         _print_failure(net, name, cls, opts)
         raise
+
+
+def _place(net: Network, name: str) -> str:
+    return 'network["%s"]' % (net.name_prefix + name)
 
 
 def _layer_class_of(opts: dict[str, Any]) -> type[LayerBase]:
@@ -107,15 +178,49 @@ def _layer_class_of(opts: dict[str, Any]) -> type[LayerBase]:
         raise
 
 
+def _all_problems(net: Network, kind: type[ConfigError], *, first: str) -> list[str]:
+    """what is wrong in this way, in all layers of the dict: so that one run shows them all"""
+    lines = []
+    for name in [first, *sorted(set(net.layers_desc) - {first})]:
+        opts = dict(net.layers_desc[name])
+        try:
+            cls = _layer_class_of(opts)
+            check_options(cls, {key: value for key, value in opts.items() if key != "from"}, where=_place(net, name))
+        except (UnknownLayerClass, UnknownLayerOption) as exc:
+            if isinstance(exc, kind):
+                text = str(exc)
+                lines.append(text if text.startswith(_place(net, name)) else "%s: %s" % (_place(net, name), text))
+        except ConfigError:
+            pass  # reported when that layer is built
+    return lines
+
+
 def _create(net: Network, name: str, cls: type[LayerBase], opts: dict[str, Any]) -> LayerBase:
     kwargs = dict(opts, name=name, network=net)
     output = cls.get_out_data_from_opts(**kwargs)
+    check_output(output, n_out=opts.get("n_out"), out_dim=opts.get("out_dim"), out_shape=opts.get("out_shape"))
     net.log_layer(name, output)
+    if not output.available_for_inference and not net.eval_flag:
+        return DataNotAvailableLayer(name=name, network=net, output=output, sources=opts.get("sources", ()))
     layer = cls(**kwargs, output=output)
+    _check_value(layer, output.copy_template())
     layer.post_init()
+    net.finish_layer(layer)
     if layer.register_as_extern_data:
         net.register_extern_data(layer.register_as_extern_data, layer.output)
     return layer
+
+
+def _check_value(layer: LayerBase, template: Tensor) -> None:
+    """What the classes of users do may not be what they said."""
+    output = layer.output
+    if output.raw_tensor is None:
+        raise ConfigError("%s.__init__ must set self.output.placeholder" % type(layer).__name__)
+    if (output.time_dim_axis, output.feature_dim_axis) != (template.time_dim_axis, template.feature_dim_axis):
+        raise ConfigError(
+            "%s.__init__ gave the output %s, but its get_out_data_from_opts said %s"
+            % (type(layer).__name__, output.short_repr(), template.short_repr())
+        )
 
 
 def _print_failure(net: Network, name: str, cls: type[LayerBase] | None, opts: dict[str, Any]) -> None:
@@ -135,7 +240,6 @@ def construct_all(network: Network, net_dict: dict[str, Any]) -> None:
     for name, desc in sorted(network.layers_desc.items()):
         if not isinstance(desc, dict):
             raise NetworkLayerException('network["%s"] must be a dict, but is %r' % (name, desc), layer_name=name)
-    _check_classes(network)
     roots = [name for name in sorted(network.layers_desc) if _allowed(network, name)]
     for name in roots:
         if network.layers_desc[name].get("register_as_extern_data"):
@@ -144,18 +248,6 @@ def construct_all(network: Network, net_dict: dict[str, Any]) -> None:
         if _is_root(network, name):
             build(network, name)
     _complete_subnetworks(network)
-
-
-def _check_classes(network: Network) -> None:
-    """All unknown classes at once, before anything is built."""
-    problems = []
-    for name, desc in sorted(network.layers_desc.items()):
-        try:
-            _layer_class_of(dict(desc))
-        except ConfigError as exc:
-            problems.append('network["%s"]: %s' % (network.name_prefix + name, exc))
-    if problems:
-        raise NetworkLayerException("\n".join(problems), network=network, net_dict=network.layers_desc)
 
 
 def _allowed(network: Network, name: str) -> bool:

@@ -27,6 +27,10 @@ class NetworkConstructionDependencyLoopException(NetworkLayerException):
     """Layers depend on each other in a circle."""
 
 
+class LayerOptionError(NetworkLayerException, TypeError):
+    """A layer or its loss has no option of that name."""
+
+
 class LayerNotFound(NetworkLayerException):
     """No layer of that name."""
 

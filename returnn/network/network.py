@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -11,11 +11,12 @@ import numpy
 import returnn.frontend as rf
 from returnn.config import Config, get_global_config
 from returnn.layers.base import LayerBase
-from returnn.layers.loss import get_loss_class
+from returnn.layers.registry import get_layer_class
+from returnn.layers.reuse_params import UnbuiltLayer
 from returnn.layers.source import SourceLayer
 from returnn.layers.subnetwork import SubnetworkInputLayer
 from returnn.log import log
-from returnn.tensor import Dim, DimKind, Tensor
+from returnn.tensor import Dim, DimKind, Tensor, batch_dim
 from returnn.tensor.backend import Backend
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
@@ -24,6 +25,8 @@ from .construct import LayerMissing, build, construct_all
 from .errors import LayerNotFound
 from .extern_data import ExternData
 from .loss_holder import LossHolder
+from .losses import make_holders, make_loss
+from .params import ParamStore
 
 _current: list[Network] = []
 
@@ -77,9 +80,10 @@ class Network:
         self.losses: list[LossHolder] | None = None
         self.used_data_keys: set[str] = set()
         self._dims: dict[tuple[str, str], Dim] = {}
-        self._params: dict[str, tuple[Any, Tensor]] = {}
-        self._trainable: dict[str, bool] = {}
-        self._updates: list[Any] = []
+        self.unbuilt_owners: set[tuple[str, Network, str]] = set()
+        """(layer, network, other layer): it takes parameters of the other one, which depends on it and so is built later"""
+        self._param_store = ParamStore()
+        self._objective: Any = None
         self._all_trainable = True
         self._run_opts: dict[str, Any] = {}
         self._graph_reset_callbacks: list[Callable[[], None]] = []
@@ -170,7 +174,7 @@ class Network:
         self._all_trainable = net_dict.get("#trainable", True) is not False
         with self.run_ctx():
             construct_all(self, net_dict)
-            self._make_losses()
+            self.losses = make_holders(self)
 
     construct_from = construct_from_dict
 
@@ -208,6 +212,13 @@ class Network:
         stream = log.v1 if self._config.bool("debug_print_layer_output_template", False) else log.v3
         print("layer %s%r: %s" % (self.name_prefix_for_log, name, output.short_repr()), file=stream)
 
+    def finish_layer(self, layer: LayerBase) -> None:
+        """
+        Adds to the output what the config wants of all layers, for instance checks.
+
+        :param layer: built
+        """
+
     def add_layer(self, name: str, layer: LayerBase) -> None:
         """
         :param name: in this network; the networks around it know the layer by its path
@@ -224,7 +235,8 @@ class Network:
         dim = self._dims.get((layer_name, key))
         if dim is None or dim.dimension != size:
             description = "%s%s:%s" % (self.name_prefix, layer_name, key)
-            dim = Dim(size, description=description, kind=kind, auto_generated=True)
+            size_dims = (batch_dim,) if size is None else None
+            dim = Dim(size, description=description, kind=kind, auto_generated=True, size_dims=size_dims)
             self._dims[(layer_name, key)] = dim
         return dim
 
@@ -268,6 +280,27 @@ class Network:
             return self._sub_layer(*name.split("/", 1), name)
         raise self._not_found(name)
 
+    def get_param_owner(self, name: str, *, for_layer: str) -> LayerBase | UnbuiltLayer:
+        """
+        :param name: of a layer that has parameters
+        :param for_layer: which takes them
+        :return: the layer; or what stands for it, where it depends on ``for_layer``
+        :raises LayerMissing: it has to be built first
+        """
+        try:
+            return self.get_layer_or_missing(name)
+        except LayerMissing as missing:
+            if (for_layer, missing.network, missing.name) in self.unbuilt_owners:
+                return missing.network._unbuilt_layer(missing.name)
+            missing.only_params = True
+            raise
+
+    def _unbuilt_layer(self, name: str) -> UnbuiltLayer:
+        desc = self.layers_desc[name]
+        layer = object.__new__(get_layer_class(desc["class"]))
+        layer.name, layer.network, layer.name_scope = name, self, desc.get("name_scope")
+        return UnbuiltLayer(name, layer.scope)
+
     def _not_found(self, name: str, why: str = "") -> LayerNotFound:
         known = list(self.layers_desc)
         text = "layer %r not found in %r%s.%s" % (name, self, ": " + why if why else "", did_you_mean(name, known))
@@ -301,7 +334,7 @@ class Network:
             layer = self._subnet_data(name)
             if layer is not None:
                 return layer
-            return self.parent_net.get_root_network().get_layer_or_missing(name)
+            return self.parent_net.get_layer_or_missing(name)
         key = name[len("data:") :] if name.startswith("data:") else None
         opts = {"name": name, "network": self, "data_key": key}
         with self.run_ctx():
@@ -335,12 +368,10 @@ class Network:
 
     def all_layers(self) -> Iterator[tuple[str, LayerBase]]:
         """
-        :return: path and layer, of this network and those inside; sorted by path
+        :return: path from the root on, and layer; of this network and those inside; sorted by path
         """
-        found = {self.name_prefix + name: layer for name, layer in self.layers.items() if "/" not in name}
-        for net in self.subnets.values():
-            found.update(net.all_layers())
-        yield from sorted(found.items())
+        for name, layer in sorted(self.layers.items()):
+            yield self.name_prefix + name, layer
 
     # ---- extern data
 
@@ -404,23 +435,41 @@ class Network:
     # ---- parameters
 
     def create_param(
-        self, name: str, shape: list[int], dtype: str, *, init: Any, trainable: bool
+        self, name: str, shape: Sequence[int], dtype: str, *, init: Any, trainable: bool
     ) -> tuple[Any, Any]:
         """
         :param name: full
+        :param shape:
+        :param dtype:
+        :param init: :class:`returnn.frontend.init.ParamInit`
+        :param trainable: that of the enclosing layers counts too
         :return: variable, raw value
         :raises ConfigError: the name is taken by a parameter of another shape
         """
-        root = self.get_root_network()
-        if name not in root._params:
+        store = self.param_store
+        if name not in store:
             trainable = trainable and self._enclosing_trainable()
             var, raw = self.backend.create_parameter(name, shape, dtype, init=init, trainable=trainable)
-            root._params[name] = (var, Tensor(name, [Dim(n, description=name) for n in shape], dtype, raw_tensor=raw))
-            root._trainable[name] = trainable
-        var, tensor = root._params[name]
-        if tensor.batch_shape != tuple(shape):
-            raise ConfigError("parameter %r exists with shape %s, needed is %s" % (name, tensor.batch_shape, tuple(shape)))
-        return var, tensor.raw_tensor
+            store.add(name, var, raw, shape, dtype, trainable=trainable)
+        return store.get(name, shape)
+
+    def var_creation_scope(self, layer: LayerBase) -> contextlib.AbstractContextManager[None]:
+        """
+        See :func:`LayerBase.var_creation_scope`.
+        """
+        raise NotImplementedError
+
+    def add_param_of_layer(
+        self, layer: LayerBase, param: Any, *, trainable: bool | None, saveable: bool
+    ) -> tuple[str, Any]:
+        """
+        :param layer: a user's
+        :param param: variable that it made
+        :param trainable: None: as the variable says
+        :param saveable:
+        :return: name relative to the layer, and the variable
+        """
+        raise NotImplementedError
 
     def _enclosing_trainable(self) -> bool:
         if self.parent_net is None:
@@ -428,36 +477,35 @@ class Network:
         desc = self.parent_net.layers_desc.get(self.name, {})
         return bool(desc.get("trainable", True)) and self.parent_net._enclosing_trainable()
 
+    @property
+    def param_store(self) -> ParamStore:
+        """all parameters, of the root network"""
+        return self.get_root_network()._param_store
+
     def param_tensor(self, var: Any) -> Tensor:
         """
         :param var: of a layer's ``params``
         :return: its value
         """
-        for known, tensor in self.get_root_network()._params.values():
-            if known is var:
-                return tensor
-        raise KeyError(var)
+        return self.param_store.value_of(var)
 
     def get_params_list(self) -> list[Any]:
         """
         :return: variables, each once, sorted by name
         """
-        return [var for _, (var, _) in sorted(self.get_root_network()._params.items())]
+        return self.param_store.variables()
 
     def get_trainable_params(self) -> list[Any]:
         """
         :return: those that the updater may change
         """
-        root = self.get_root_network()
-        if not root._all_trainable:
-            return []
-        return [var for name, (var, _) in sorted(root._params.items()) if root._trainable[name]]
+        return self.param_store.variables(trainable=True) if self.get_root_network()._all_trainable else []
 
     def get_num_params(self) -> int:
         """
         :return: number of numbers
         """
-        return sum(int(numpy.prod(t.batch_shape)) for _, t in self.get_root_network()._params.values())
+        return self.param_store.count()
 
     def register_update(self, var: Any, raw_value: Any, *, only_in_training: bool) -> None:
         """
@@ -503,55 +551,11 @@ class Network:
 
     # ---- losses
 
-    def make_loss(self, cls: type[LayerBase], d: dict[str, Any], get_layer: Callable[[str], LayerBase]) -> None:
+    def make_loss(self, d: dict[str, Any], get_layer: Callable[[str], LayerBase]) -> None:
         """
-        Puts a loss object into the options of a layer, in place.
-
-        :param cls: class of the layer
-        :param d: its options
-        :param get_layer: for options that are layers
+        See :func:`returnn.network.losses.make_loss`.
         """
-        name = d.pop("loss", None)
-        opts = d.pop("loss_opts", None)
-        scale = d.pop("loss_scale", None)
-        only_non_search = d.pop("loss_only_on_non_search", None)
-        if not name:
-            for key, value in [("loss_opts", opts), ("loss_scale", scale)]:
-                if value is not None:
-                    raise ConfigError("loss not defined, do not set %s" % key)
-            return
-        if not isinstance(name, str):
-            raise ConfigError("loss must be a name, but is %r" % (name,))
-        d["_loss_name"] = name
-        loss_class = get_loss_class(name)
-        if not self.eval_flag or (only_non_search and self.search_flag):
-            return
-        opts = dict(opts or {})
-        if scale is not None:
-            if opts.setdefault("scale", scale) != scale:
-                raise ConfigError("loss_scale is %r, but loss_opts has scale %r" % (scale, opts["scale"]))
-        if isinstance(opts.get("custom_inv_norm_factor"), str):
-            opts["custom_inv_norm_factor"] = get_layer(opts["custom_inv_norm_factor"])
-        try:
-            d["loss"] = loss_class(base_network=self, **opts)
-        except TypeError as exc:
-            raise ConfigError("loss_opts of loss %r: %s" % (name, exc)) from exc
-
-    def loss_name_of(self, layer: LayerBase) -> str | None:
-        """
-        :return: name of its loss, also where losses are not built
-        """
-        return getattr(layer, "_loss_name", None)
-
-    def _make_losses(self) -> None:
-        holders = []
-        for path, layer in self.all_layers():
-            if layer.loss is not None and not isinstance(layer.loss, str):
-                try:
-                    holders.append(LossHolder(name=path, loss=layer.loss, layer=layer))
-                except ConfigError as exc:
-                    raise ConfigError('network["%s"]: %s' % (path, exc)) from exc
-        self.losses = holders
+        make_loss(self, d, get_layer)
 
     def get_losses(self) -> list[LossHolder]:
         """
@@ -576,13 +580,16 @@ class Network:
         """
         :return: raw scalar, or 0: what the updater minimises
         """
-        return self._total([x for x in (self.get_total_loss(), self.get_total_constraints()) if not _is_zero(x)])
+        if self._objective is None:
+            parts = (self.get_total_loss(), self.get_total_constraints())
+            self._objective = self._total([x for x in parts if not is_zero(x)])
+        return self._objective
 
     def _total(self, values: list[Any]) -> Any:
         total: Any = 0
         for value in values:
             if value is not None:
-                total = value if _is_zero(total) else self.backend.binary("add", total, value)
+                total = value if is_zero(total) else self.backend.binary("add", total, value)
         return total
 
     # ---- outputs
@@ -676,7 +683,10 @@ def _first_given(*values: Any) -> Any:
     return next((v for v in values if v is not None), None)
 
 
-def _is_zero(value: Any) -> bool:
+def is_zero(value: Any) -> bool:
+    """
+    :return: whether there is nothing: the number 0 instead of a value of the backend
+    """
     return isinstance(value, (int, float)) and value == 0
 
 

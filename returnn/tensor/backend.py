@@ -192,7 +192,7 @@ class Backend:
         raise self._missing("pool")
 
     def frames(self, x: Raw, *, axis: int, size: int, stride: int) -> Raw:
-        """windows of ``size`` along the axis, every ``stride``: the axis becomes two, position and place in the window"""
+        """windows of ``size`` along the axis, every ``stride``: it becomes two, position and place in the window"""
         raise self._missing("frames")
 
     # ---- whole algorithms
@@ -244,7 +244,7 @@ class Backend:
     # ---- users' code, and control
 
     def function_by_name(self, name: str) -> Callable[..., Raw] | None:
-        """a function of the framework behind this backend, as configs name activations and combine kinds; None: unknown"""
+        """a function of the framework behind this backend, as configs name activations, combine kinds; None: unknown"""
         raise self._missing("function_by_name")
 
     def user_code_globals(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ in the
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from returnn.log import log
@@ -205,6 +205,18 @@ class Dim:
             return dim_math.size_dims(base.expr)
         return None
 
+    def in_merged_batch(self, dims: Sequence[Dim]) -> Dim:
+        """
+        :param dims: that are merged into one batch axis, the batch dim and others
+        :return: a dim of the same lengths, but those of each entry of the merged batch: always the same object. The
+            caller sets its lengths.
+        """
+        derived = self.get_same_base()._derived
+        key = ("in merged batch", *dims)
+        if key not in derived:
+            derived[key] = Dim(None, description=self.description, kind=self.kind, size_dims=(batch_dim,))
+        return derived[key]
+
     def _table_keys(self) -> list[Hashable]:
         return ["batch"] if self.is_batch_dim else [id(d) for d in self.get_same_base()._members]
 
@@ -399,8 +411,8 @@ class Dim:
         b.undefined = b.undefined and a.undefined
         a._same_as = b
         b._members.extend(a._members)
-        for derived in a._derived.values():
-            b._derived.setdefault(derived.expr, derived)
+        for key, derived in a._derived.items():
+            b._derived.setdefault(derived.expr or key, derived)
 
     def copy(
         self,

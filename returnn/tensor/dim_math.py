@@ -3,8 +3,8 @@
 An expression is a sum of terms, a product of factors, or a division that does not cancel. Order counts (``a + b`` is
 another layout than ``b + a``), so only neighbours are merged::
 
-    t + 1 + 1 = t + 2      a + a = 2 * a      a * b + b = (a + 1) * b      a * b // b = a      ceil(ceil(t / 2) / 3) =
-    ceil(t / 6)
+    t + 1 + 1 = t + 2      a + a = 2 * a      a * b + b = (a + 1) * b
+    a * b // b = a         ceil(ceil(t / 2) / 3) = ceil(t / 6)
 
 Values: static ones at once. Dynamic ones elementwise on the lengths; a difference is never below zero.
 """

@@ -1,6 +1,7 @@
 """Recurrence in numpy, frame by frame: the plain statement of what the fast kernels compute.
 
-T frames, B sequences, D inputs, n units. Outputs are 0 behind the end of a sequence, states stay those of its last frame.
+T frames, B sequences, D inputs, n units. Outputs are 0 behind the end of a sequence, states stay those of its last
+frame.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def _layer_norm_lstm(
         return value + params.get("beta_" + name, 0)
 
     def act(value: Array) -> Array:
-        return {"tanh": numpy.tanh, "sigmoid": _sigmoid, "relu": lambda v: numpy.maximum(v, 0)}[activation](value)
+        return _ACTIVATIONS[activation](value)
 
     h, c = states
     masks = masks or {}
@@ -200,10 +201,19 @@ def _rhn(
     return s, [s]
 
 
+_ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "tanh": numpy.tanh,
+    "sigmoid": lambda x: _sigmoid(x),
+    "relu": lambda x: numpy.maximum(x, 0),
+}
 _STEPS: dict[str, tuple[int, Callable[[Mapping[str, Array]], int], Callable[..., tuple[Array, list[Array]]]]] = {
     "lstm": (2, lambda params: len(params["bias"]) // 4, _lstm),
     "zoneoutlstm": (2, lambda params: len(params["bias"]) // 4, _zoneout_lstm),
-    "layernormlstm": (2, lambda params: params.get("W_re", params.get("W_ff_re")).shape[1] // 4, _layer_norm_lstm),
+    "layernormlstm": (
+        2,
+        lambda params: params["W_re" if "W_re" in params else "W_ff_re"].shape[1] // 4,
+        _layer_norm_lstm,
+    ),
     "gru": (1, lambda params: len(params["candidate/bias"]), _gru),
     "basicrnn": (1, lambda params: len(params["bias"]), _basic_rnn),
     "rhn": (1, lambda params: len(params["b"]) // 2, _rhn),

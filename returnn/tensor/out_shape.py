@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from returnn.util.errors import UserError
 
@@ -38,7 +38,7 @@ class OptionalDim(_MarkedDim):
     """May be there or not."""
 
 
-OutShapeDim = Union[Dim, ImplicitSparseDim, ImplicitDynSizeDim, OptionalDim]
+OutShapeDim = Dim | ImplicitSparseDim | ImplicitDynSizeDim | OptionalDim
 
 
 def implicit_dims(x: TensorBase) -> set[OutShapeDim]:

@@ -1,4 +1,4 @@
-"""What a tensor is: name, dims, dtype, markers, value; its axes, and its text. Base of :class:`~returnn.tensor.tensor.Tensor`."""
+"""What a tensor is: name, dims, dtype, markers, value; its axes, its text. Part of :class:`~.tensor.Tensor`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Templates from several tensors or from a constant, and the check of ``out_shape``. Part of
-:class:`~returnn.tensor.tensor.Tensor`."""
+:class:`~.tensor.Tensor`."""
 
 from __future__ import annotations
 

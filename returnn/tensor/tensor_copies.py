@@ -1,4 +1,4 @@
-"""Copies of a tensor: in another layout, with other dims, as a template. Part of :class:`~returnn.tensor.tensor.Tensor`."""
+"""Copies of a tensor: in another layout, with other dims, as a template. Part of :class:`~.tensor.Tensor`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Several axes as one: padding dropped, or merged into the batch. Part of :class:`~returnn.tensor.tensor.Tensor`."""
+"""Several axes as one: padding dropped, or merged into the batch. Part of :class:`~.tensor.Tensor`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .backend import backend_of_raw
+from .backend import Backend, backend_of_raw
 from .dim import Dim, DimError
 from .tensor_sequences import TensorSequences
 
@@ -83,15 +83,36 @@ class TensorFlatten(TensorSequences):
             return None if dim.is_batch_dim else start
 
         feature, time = marker(x.feature_dim_axis), marker(x.time_dim_axis)
+        rest_dims = [d for i, d in enumerate(x.dims) if not start <= i < end]
+        if dim.is_batch_dim and len(axes) > 1:
+            merged = x.dims[start:end]
+            rest_dims = [_lengths_in_merged_batch(backend, d, merged, shape[start:end]) for d in rest_dims]
         return x._with(
-            dims=x.dims[:start] + (dim,) + x.dims[end:],
+            dims=[*rest_dims[:start], dim, *rest_dims[start:]],
             raw=raw,
             feature_dim_axis=feature,
             time_dim_axis=None if time == feature else time,
         )
 
 
-def _product(backend: Any, sizes: Sequence[Any]) -> Any:
+def _lengths_in_merged_batch(backend: Backend, dim: Dim, merged: Sequence[Dim], sizes: Sequence[Any]) -> Dim:
+    """
+    :param dim: another dim of the tensor
+    :param merged: dims that become the batch
+    :param sizes: of their axes; in a template None where dynamic
+    :return: the same dim, if its lengths do not depend on these; else one with the lengths repeated for all entries
+    """
+    if not set(dim.size_dims or ()) & set(merged):
+        return dim
+    res = dim.in_merged_batch(merged)
+    lens = dim.dyn_size_ext
+    if None not in sizes and lens is not None and lens.raw_tensor is not None and set(lens.dims) <= set(merged):
+        repeated = backend.broadcast_to(lens.copy_compatible_to_dims_raw(merged), sizes)
+        res.dyn_size = backend.reshape(repeated, [_product(backend, sizes)])
+    return res
+
+
+def _product(backend: Backend, sizes: Sequence[Any]) -> Any:
     """
     :return: of sizes, of which some are raw scalars
     """

@@ -1,4 +1,4 @@
-"""Lengths and masks of a tensor, and access to its raw value. Part of :class:`~returnn.tensor.tensor.Tensor`.
+"""Lengths and masks of a tensor, and access to its raw value. Part of :class:`~.tensor.Tensor`.
 
 Users' own layers and eval strings live on these methods.
 """

@@ -36,7 +36,7 @@ CHANGES: dict[int, str] = {
     20: "frontend TransformerDecoder: new defaults",
     21: "pad: handles dynamic dims by default",
     22: "tensors: no truth value",
-    23: "conv, pool, stft: input is masked",
+    23: "conv, pool, stft, window, split_dims: input is masked",
     24: "strided `same` padding: independent of the other sequences of the batch",
     25: "scatter: masks padding",
     26: "files: sharding over workers",

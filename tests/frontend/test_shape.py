@@ -34,7 +34,24 @@ def test_merged_with_batch_it_is_batch() -> None:
     y, dim = rf.merge_dims(X, dims=[batch_dim, T])
     assert dim is batch_dim and (y.dims, y.time_dim, y.feature_dim) == ((batch_dim, S, F), None, F)
     z, dim = rf.merge_dims(X, dims=[F, batch_dim])
-    assert z.dims == (T, S, batch_dim) and z.feature_dim is None
+    assert z.dims[1:] == (S, batch_dim) and z.feature_dim is None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_merged_with_batch_lengths_are_those_of_all_entries(backend: str) -> None:
+    """lengths [3, 1] of 2 sequences with 2 features each: [3, 3, 1, 1], so the sums of the rows see no padding"""
+    two = FeatureDim("two", 2)
+    x = Tensor("x", [batch_dim, T, two], "float32", feature_dim=two, time_dim_axis=1)
+    nan = numpy.nan
+    feed = {T: [3, 1], "x": [[[1, 2], [1, 2], [1, 2]], [[5, 7], [nan, nan], [nan, nan]]]}
+
+    def function(x: Tensor) -> Tensor:
+        y, _ = rf.merge_dims(x, dims=[batch_dim, two])
+        assert y.time_dim is rf.merge_dims(x, dims=[batch_dim, two])[0].time_dim and y.time_dim != T
+        return rf.reduce_sum(y, axis=y.time_dim)
+
+    assert run_rf("template", function, [x], []).template.dims == (batch_dim,)
+    assert run_rf(backend, function, [x], [feed]).values[0].tolist() == [3, 6, 5, 7]
 
 
 def test_split_dims_must_fit() -> None:

@@ -1,4 +1,4 @@
-"""Last states: parts by name and number, several sources, through sub-networks."""
+"""Last states: parts by name, several sources, through sub-networks."""
 
 _lstm = {"class": "rec", "unit": "standardlstm", "n_out": 2, "from": "data"}
 _last = {"class": "get_last_hidden_state", "is_output_layer": True}
@@ -14,8 +14,6 @@ network = {
     "star": dict(_last, **{"from": "backward", "key": "*", "n_out": 4}),
     "c": dict(_last, **{"from": "forward", "key": "c", "n_out": 2}),
     "h": dict(_last, **{"from": "native", "key": "h", "n_out": 2}),
-    "number0": dict(_last, **{"from": "forward", "key": 0, "n_out": 2}),
-    "number1": dict(_last, **{"from": "forward", "key": 1, "n_out": 2}),
     "concat": dict(_last, **{"from": ["forward", "backward"], "n_out": 8}),
     "concat_h": dict(_last, **{"from": ["forward", "native", "backward"], "key": "h", "n_out": 6, "combine": "concat"}),
     "add": dict(_last, **{"from": ["forward", "backward"], "combine": "add", "n_out": 4}),

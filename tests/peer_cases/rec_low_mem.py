@@ -8,4 +8,4 @@ network = {
     "output": {"class": "copy", "from": ["forward", "backward"], "loss": "as_is"},
 }
 lens = {"data": [5, 1, 3]}
-train = True
+train = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
@@ -27,4 +29,16 @@ def get_loss_class(name: str) -> type[Loss]:
     return _classes[name]
 
 
-__all__ = ["Loss", "get_loss_class"]
+def loss_option_names(cls: type[Loss]) -> list[str]:
+    """
+    :return: keys of ``loss_opts``, sorted
+    """
+    names: set[str] = set()
+    for base in cls.__mro__:
+        if "__init__" in vars(base) and issubclass(base, Loss):
+            parameters = inspect.signature(base.__init__).parameters.values()
+            names |= {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return sorted(names)
+
+
+__all__ = ["Loss", "get_loss_class", "loss_option_names"]

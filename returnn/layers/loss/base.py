@@ -65,7 +65,7 @@ class Loss:
         :param target: None if ``need_target`` is not set
         :param layer:
         """
-        if not rf_first_two_are_batch_and_time(output):
+        if not _first_two_are_batch_and_time(output):
             raise ConfigError(
                 "loss %r: batch and time must be the first two axes of the output, but it is %s"
                 % (self.class_name, output.short_repr())
@@ -91,6 +91,14 @@ class Loss:
         :return: one number per frame or sequence, or None
         """
         return None
+
+    @classmethod
+    def get_auto_output_layer_dim(cls, target_dim: Dim) -> Dim:
+        """
+        :param target_dim: classes or features of the target
+        :return: output dim of a layer with this loss, if the config does not say it
+        """
+        return target_dim
 
     def norm_dims(self) -> Tensor:
         """
@@ -131,12 +139,7 @@ def _paired(target: Tensor, output: Tensor) -> list[tuple[Dim, Dim]]:
     return list(zip(theirs, ours, strict=False))
 
 
-def rf_first_two_are_batch_and_time(x: Tensor) -> bool:
-    """
-    :return: whether the layout is one that losses accept
-    """
+def _first_two_are_batch_and_time(x: Tensor) -> bool:
     if not x.have_batch_axis() or not x.have_time_axis():
         return True
     return {x.batch_dim_axis, x.time_dim_axis} == {0, 1}
-
-

@@ -36,7 +36,8 @@ class CrossEntropyLoss(Loss):
         :param input_type: prob, or logits: the output was not normalised yet
         :param label_smoothing: e: the target is 1 - e on the label, e / (V - 1) elsewhere; the least value possible is
             subtracted
-        :param label_smoothing_gaussian: the target is the density of N(label, stddev 1 - e) over the class indices instead
+        :param label_smoothing_gaussian: the target is the density of N(label, stddev 1 - e) over the class indices instead;
+            the same is subtracted
         :param focal_loss_factor: value * (1 - p(label))^factor (Lin et al., 2017)
         :param fake_upper_bound: larger values are reported as this; the gradient stays
         :param use_fused: compute from logits, where they are known
@@ -116,13 +117,13 @@ class CrossEntropyLoss(Loss):
         n, e = classes.dimension, float(self.label_smoothing)
         if n < 2:
             raise ConfigError("loss ce: label_smoothing needs at least two classes")
+        rest = e / (n - 1)
+        least = -((1.0 - e) * math.log(1.0 - e) + e * math.log(rest + 1e-20)) if e < 1 else 0.0
         if self.label_smoothing_gaussian:
             soft = self._gaussian(target, classes)
-            return -rf.reduce_sum(soft * log_prob, axis=classes)
-        rest = e / (n - 1)
+            return -rf.reduce_sum(soft * log_prob, axis=classes) - least
         total = rf.reduce_sum(log_prob, axis=classes)
         picked = _pick(log_prob, target)
-        least = -((1.0 - e) * math.log(1.0 - e) + e * math.log(rest + 1e-20)) if e < 1 else 0.0
         return -(picked * (1.0 - e - rest) + total * rest) - least
 
     def _gaussian(self, target: Tensor, classes: Dim) -> Tensor:

@@ -68,6 +68,10 @@ class CtcLoss(Loss):
         if self.auto_clip_target_len:
             self.target = self._clipped_target()
 
+    @classmethod
+    def get_auto_output_layer_dim(cls, target_dim: Dim) -> Dim:
+        return target_dim + 1
+
     def _logits(self) -> Tensor:
         known = self.output_with_activation
         if self.output_in_log_space:

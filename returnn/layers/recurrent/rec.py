@@ -94,7 +94,7 @@ class RecLayer(ConcatInputLayer):
         if in_dim == out_dim and not x.sparse:
             in_dim = self.make_dim("in", in_dim.dimension, kind=in_dim.kind)
             x = rf.replace_dim(x, in_dim=out_dim, out_dim=in_dim)
-        self._parse_initializers(unit)
+        self._parse_initializers()
         self._after_states: dict[str, Callable[[Tensor], Tensor]] = {}
         self._joined_states: Tensor | None = None
         initial = self._initial_states(unit, x, without=[spatial_dim, in_dim], out_dim=out_dim)
@@ -143,7 +143,7 @@ class RecLayer(ConcatInputLayer):
 
     forward_init = recurrent_init = lstm_bias_init = matrix_init = None
 
-    def _parse_initializers(self, unit: Unit) -> None:
+    def _parse_initializers(self) -> None:
         """Each one given draws one seed, in this order; what is not given shares one Glorot initialiser."""
         if self._is_template:
             return
@@ -153,8 +153,6 @@ class RecLayer(ConcatInputLayer):
         self.forward_init = forward or self.matrix_init
         self.recurrent_init = self.matrix_init
         self.lstm_bias_init = bias or Constant(0.0)
-        if unit.draws_seed:
-            self.network.random.randint(2**31)
 
     # ---- states
 
@@ -318,8 +316,6 @@ def _resolve_state(state: Any, get_layer: Callable[[str], LayerBase]) -> Any:
 @layer_class("get_last_hidden_state")
 class GetLastHiddenStateLayer(LayerBase):
     """The state behind the last frame of recurrent layers; of a backward layer behind frame 0. Output [batch, F]."""
-
-    recurrent = True
 
     combine: str = "concat"
     """or add: of several sources"""

@@ -65,6 +65,14 @@ class UnitCall:
             "direction": self.layer.direction or 1,
         }
 
+    def skip_seed(self) -> None:
+        """
+        Noise has its own seeds now; but where it took one from the network's generator, one is taken still, so that all later
+        initial values are those they always were.
+        """
+        if not self.layer._is_template:
+            self.layer.network.random.randint(2**31)
+
     def dropout_masks(self, **drop_probs: float) -> dict[str, Tensor]:
         """
         Masks that stay the same for all frames, with the name of the layer, that of the mask and ``dropout_seed`` as seed.
@@ -72,6 +80,8 @@ class UnitCall:
         :param drop_probs: name of a mask -> probability of zero, 0 for none
         :return: [batch, .., out], 0 or 1 / (1 - probability); all ones when not training
         """
+        if self.opts["dropout_seed"] is None:
+            self.skip_seed()
         masks = {}
         on_forward = self.opts.get("is_training")
         for key, drop_prob in drop_probs.items():
@@ -98,8 +108,6 @@ class Unit:
     optional_projection: bool = False
     """knows ``input_projection: False``"""
     accepts_initial_state: bool = True
-    draws_seed: bool = False
-    """had dropout seeds of its own: these take a number from the network's generator, which all later initial values depend on"""
 
 
 # ---- LSTMs with matrices for input and state
@@ -125,6 +133,7 @@ def _with_weight_dropout(call: UnitCall, w_re: Tensor) -> Tensor:
     drop_prob, shape = call.opts["rec_weight_dropout"], call.opts["rec_weight_dropout_shape"]
     if not drop_prob:
         return w_re
+    call.skip_seed()
     if not 0 < drop_prob < 1:
         raise ConfigError("unit_opts: rec_weight_dropout must be in [0, 1), but is %r" % (drop_prob,))
     axes = None
@@ -145,7 +154,7 @@ def _low_mem_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
     """``W`` [D + n, 4n], rows input, h; ``b`` [4n]; blocks j, i, f, o"""
     _check_no_forget_bias(call)
     gates = 4 * call.out_dim
-    kernel = call.param("W", [call.in_dim + call.out_dim, gates], init=call.layer.forward_init)
+    kernel = call.param("W", [call.in_dim + call.out_dim, gates])
     b = call.param("b", [gates], init=call.layer.lstm_bias_init)
     w, w_re = _split_rows(call, kernel)
     return call.lstm(w=w, w_re=w_re, b=b, gate_order="jifo")
@@ -210,7 +219,7 @@ def _layer_norm_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
     _check_norms(opts)
     gates = 4 * call.out_dim
     if opts["with_concat"]:
-        params = {"W_ff_re": call.param("W_ff_re", [call.in_dim + call.out_dim, gates], init=call.layer.forward_init)}
+        params = {"W_ff_re": call.param("W_ff_re", [call.in_dim + call.out_dim, gates])}
     else:
         params = {
             "W_ff": call.param("W_ff", [call.in_dim, gates], init=call.layer.forward_init),
@@ -328,7 +337,6 @@ _LAYER_NORM = Unit(
         "variance_epsilon": 1e-12,
     },
     compute=_layer_norm_lstm,
-    draws_seed=True,
 )
 _ZONEOUT_OPTIONS = {
     "zoneout_factor_cell": 0.0,
@@ -358,7 +366,7 @@ UNITS: dict[str, Unit] = {
     "layernormvariantslstm": _LAYER_NORM,
     "gru": Unit(("state",), {}, _gru),
     "basicrnn": Unit(("state",), {}, _basic_rnn),
-    "rhn": Unit(("state",), _RHN_OPTIONS, _rhn, draws_seed=True),
+    "rhn": Unit(("state",), _RHN_OPTIONS, _rhn),
 }
 
 

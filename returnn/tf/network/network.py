@@ -6,7 +6,7 @@ from typing import Any
 
 from returnn.config import Config
 from returnn.network import Network
-from returnn.network.network import _is_zero
+from returnn.network.network import is_zero
 from returnn.tf.backend import backend
 from returnn.tf.compat import tf, v1
 
@@ -95,13 +95,13 @@ class TFNetwork(Network):
         """
         :return: what a checkpoint holds: parameters and ``global_step``
         """
-        return [*self.get_params_list(), self.global_train_step_var]
+        return [*self.param_store.variables(saveable=True), self.global_train_step_var]
 
     def initialize_params(self, session: Any) -> None:
         """
         :param session: its graph has the parameters
         """
-        session.run([var.initializer for var in self.get_saveable_params_list()])
+        session.run([var.initializer for var in [*self.get_params_list(), self.global_train_step_var]])
 
     def get_fetches_dict(
         self,
@@ -135,7 +135,7 @@ class TFNetwork(Network):
                     fetches["size:%s:%i" % (key, axis)] = size
         if should_train or should_eval:
             loss = self.get_objective()
-            fetches["loss"] = tf.constant(0.0) if _is_zero(loss) else loss
+            fetches["loss"] = tf.constant(0.0) if is_zero(loss) else loss
             for holder in self.get_losses():
                 if holder.get_only_on_eval() and should_train:
                     continue
