@@ -124,7 +124,7 @@ def get_activation(name: str | None, *, backend: Backend) -> Function | None:
     for operator in "+-*/":
         if operator in name:
             left, right = name.split(operator, 1)
-            return _combined(operator, _operand(left, name, backend), _operand(right, name, backend))
+            return _combined(operator, _operand(left, backend), _operand(right, backend))
     function = backend.function_by_name(name) if re.fullmatch(r"\w+", name) else None
     if function is None:
         raise ConfigError(
@@ -133,14 +133,12 @@ def get_activation(name: str | None, *, backend: Backend) -> Function | None:
     return _raw_function(function, name)
 
 
-def _operand(text: str, whole: str, backend: Backend) -> Any:
+def _operand(text: str, backend: Backend) -> Any:
     text = text.strip()
     try:
         return float(text)
     except ValueError:
         pass
-    if not text:
-        raise ConfigError("invalid activation function: %r: an operand is missing" % whole)
     return get_activation(text, backend=backend) or (lambda x, axis=None, **opts: x)
 
 

@@ -25,6 +25,7 @@ from .initializers import parse_initializer
 from .out_type import apply_out_type
 from .reuse_params import ReuseParams, WantedParam
 from .target import out_dim_from_target, resolve_target_layers
+from .unify import common_layout, unify
 
 if TYPE_CHECKING:
     from returnn.network.network import Network
@@ -82,11 +83,15 @@ class LayerBase:
     """take the parameters of another layer"""
     name_scope: str | None = None
     """scope of the parameters instead of the layer name; "/x": absolute; "": none"""
+    control_dependencies_on_output: Callable[[LayerBase], Any] | None = None
+    """function of the layer, gives an operation or a list of them: run before the output is used"""
     updater_opts: dict[str, Any] | None = None
     """options of the updater for these parameters"""
 
     recurrent = False
     """whether an output frame depends on other input frames; if no layer is so, frames of all sequences may be mixed"""
+    allow_inf_in_output = False
+    """for ``debug_add_check_numerics_on_output``"""
     _loss_name: str | None = None
     _is_template = False
     """within a template run"""
@@ -113,6 +118,7 @@ class LayerBase:
         self.sources = list(sources)
         self.kwargs = opts
         self._params: dict[str, Any] = {}
+        self._reused_params: dict[str, Any] = {}
         self.param_trainable: dict[str, bool] = {}
         self.stats: dict[str, Any] = {}
         self.output_loss: Any = None
@@ -127,7 +133,7 @@ class LayerBase:
 
     @property
     def params(self) -> dict[str, Any]:
-        """variables of this layer, by their names in its scope"""
+        """variables of this layer, by their names in its scope; without those that it has from another layer"""
         return self._params
 
     # ---- what a layer class overrides
@@ -205,12 +211,17 @@ class LayerBase:
     # ---- output
 
     def _default_template(self) -> Tensor:
-        """of a user's layer that does not say: like the first source, with the output dim as feature"""
-        source = self.sources[0].output.copy_template()
+        """of a user's layer that does not say: all axes of the sources, with the output dim as feature"""
+        if not self.sources:
+            raise ConfigError("%s without sources needs get_out_data_from_opts, or out_type" % type(self).__name__)
+        template = common_layout(unify([s.output.copy_template() for s in self.sources]))
         out_dim = self.resolve_out_dim(required=False)
-        if out_dim is None or source.feature_dim is None:
-            return source
-        return source.copy_template_replace_dim_tag(source.feature_dim_axis, out_dim)
+        if out_dim is None or template.feature_dim_or_sparse_dim == out_dim:
+            return template
+        if template.feature_dim_axis is not None:
+            return template.copy_template_replace_dim_tag(template.feature_dim_axis, out_dim)
+        dims = (*template.dims, out_dim)
+        return template.like(None, dims=dims, dtype="float32", sparse_dim=None, feature_dim=out_dim)
 
     def _with_default_markers(self, output: Tensor) -> Tensor:
         """time of the sources, if the output has that dim, else its first dynamic dim"""
@@ -287,28 +298,31 @@ class LayerBase:
         if self._is_template:
             return Tensor(name, dims, dtype)
         key = "/".join(x for x in (scope, name) if x)
+        own_name = "/".join(x for x in (self.scope, key) if x)
         trainable = self.trainable if trainable is None else trainable and self.trainable
-
         param_init = parse_initializer(init, layer=self)  # takes its seed also if the parameter is one of another layer
 
         def create(full_name: str) -> tuple[Any, Any]:
-            return self.network.create_param(
-                full_name, [d.require_static() for d in dims], dtype, init=param_init, trainable=trainable
-            )
+            shape = [d.require_static() for d in dims]
+            var, raw = self.network.create_param(full_name, shape, dtype, init=param_init, trainable=trainable)
+            if full_name == own_name:
+                self._params[key] = var
+                self.param_trainable[key] = trainable
+            return var, raw
 
-        full_name = self._param_name(key)
         if isinstance(self.reuse_params, ReuseParams):
-            wanted = WantedParam(self, key, full_name, tuple(dims), dtype, create)
-            var, raw = self.reuse_params.get(wanted)
+            wanted = WantedParam(self, key, own_name, tuple(dims), dtype, create)
+            self._reused_params[key], raw = self.reuse_params.get(wanted)
         else:
-            var, raw = create(full_name)
-        if var is not None:
-            self._params[key] = var
-            self.param_trainable[key] = trainable
+            _, raw = create(own_name)
         return Tensor(name, dims, dtype, raw_tensor=raw)
 
-    def _param_name(self, key: str) -> str:
-        return "/".join(x for x in (self.scope, key) if x)
+    def find_param(self, name: str) -> Any:
+        """
+        :param name: relative to the layer
+        :return: variable, also one that this layer has from another one; or None
+        """
+        return self.params.get(name, self._reused_params.get(name))
 
     @property
     def scope(self) -> str:

@@ -60,7 +60,9 @@ def batch_norm(
     :return: normalised; dims of x. The options are those of :class:`returnn.layers.norm.BatchNormLayer`.
     """
     for key in unknown:
-        raise ConfigError("batch_norm: unknown option %r.%s Options: %s" % (key, did_you_mean(key, OPTIONS), ", ".join(OPTIONS)))
+        raise ConfigError(
+            "batch_norm: unknown option %r.%s Options: %s" % (key, did_you_mean(key, OPTIONS), ", ".join(OPTIONS))
+        )
     if x.feature_dim is None:
         raise ConfigError("batch_norm: %s has no feature axis" % x.short_repr())
     new = BehaviorVersion.get() >= 12
@@ -83,10 +85,14 @@ def batch_norm(
     network = layer.network
     fused = version >= 2 and not masked_time and use_shift and use_std and not use_sample and not force_sample
     new_variance = _unbiased(batch_variance, x, axes) if fused else batch_variance
-    new_mean_value = mean + (batch_mean - mean) * momentum
-    new_variance_value = variance + (new_variance - variance) * momentum
+    if fused:  # that operation knows nothing of the batch when it does not train
+        only_in_training = True
+    new_mean_value = mean + rf.stop_gradient((batch_mean - mean) * momentum)
+    new_variance_value = variance + rf.stop_gradient((new_variance - variance) * momentum)
     network.register_update(params.vars["mean"], params.raw_value(new_mean_value), only_in_training=only_in_training)
-    network.register_update(params.vars["variance"], params.raw_value(new_variance_value), only_in_training=only_in_training)
+    network.register_update(
+        params.vars["variance"], params.raw_value(new_variance_value), only_in_training=only_in_training
+    )
     run_mean, run_variance = (mean, variance) if delay else (new_mean_value, new_variance_value)
     if not delay and only_in_training:
         run_mean, run_variance = (
@@ -131,7 +137,7 @@ class _Params:
         dims = [self.feature] if self.version == 2 else self.dims
         full = self.prefix + name
         param = self.layer.param(full, dims, init=init, trainable=trainable, scope="batch_norm")
-        self.vars[name] = self.layer.params.get("batch_norm/" + full)
+        self.vars[name] = self.layer.find_param("batch_norm/" + full)
         if self.version == 2:
             return param
         return param.copy_squeeze_axes([i for i, d in enumerate(dims) if d != self.feature])

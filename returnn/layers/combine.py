@@ -20,7 +20,19 @@ from .unify import common_layout, unify
 if TYPE_CHECKING:
     from returnn.network.network import Network
 
-_KINDS = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "maximum", "minimum", "logical_and", "logical_or"} | {
+_KINDS = {
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "maximum",
+    "minimum",
+    "logical_and",
+    "logical_or",
+} | {
     "squared_difference",
     "logaddexp",
 }
@@ -65,7 +77,9 @@ class CombineLayer(LayerBase):
         return y
 
     def _check_broadcast(self, sources: tuple[Tensor, ...]) -> None:
-        allowed = BehaviorVersion.get() < 4 if self.allow_broadcast_all_sources is None else self.allow_broadcast_all_sources
+        allowed = (
+            BehaviorVersion.get() < 4 if self.allow_broadcast_all_sources is None else self.allow_broadcast_all_sources
+        )
         number = common_layout(sources).batch_ndim
         if not allowed and all(len(x.dims) < number for x in sources):
             raise ConfigError(

@@ -14,17 +14,32 @@ from .base import LayerBase
 from .unify import unify
 
 
-def concat_sources(sources: Sequence[Tensor]) -> Tensor:
+def concat_sources(src_layers: Sequence[LayerBase]) -> Tensor:
     """
-    :param sources: dense, of one dtype, if there are several
-    :return: joined on the feature axis, in this order; a single source as it is
+    :param src_layers: dense, of one dtype, if there are several
+    :return: their outputs, joined on the feature axis, in this order; of a single one as it is
     """
+    return _join([layer.output for layer in src_layers])
+
+
+def get_concat_sources_data_template(src_layers: Sequence[LayerBase], name: str | None = None) -> Tensor:
+    """
+    :param src_layers:
+    :param name: of the result
+    :return: like :func:`concat_sources`, without value
+    """
+    return _join([layer.output.copy_template() for layer in src_layers]).copy_template(name)
+
+
+def _join(sources: Sequence[Tensor]) -> Tensor:
     if len(sources) == 1:
         return sources[0]
     if any(x.sparse for x in sources):
         raise ConfigError("sparse concat not supported: %s" % ", ".join(x.short_repr() for x in sources))
     if len({x.dtype for x in sources}) > 1:
-        raise ConfigError("sources of different dtype cannot be joined: %s" % ", ".join(x.short_repr() for x in sources))
+        raise ConfigError(
+            "sources of different dtype cannot be joined: %s" % ", ".join(x.short_repr() for x in sources)
+        )
     for x in sources:
         if x.feature_dim is None or x.feature_dim.dimension is None:
             raise ConfigError("%r cannot be joined on the feature axis: it has no static one" % x)
@@ -62,7 +77,7 @@ class ConcatInputLayer(LayerBase):
         return [self._joined_input() if self._is_template else self.input_data]
 
     def _joined_input(self) -> Tensor:
-        x = concat_sources(LayerBase._inputs(self))
+        x = _join(LayerBase._inputs(self))
         if self.in_dim is not None and x.feature_dim != self.in_dim:
             x = x.copy()
             x.feature_dim = self.in_dim
@@ -99,7 +114,9 @@ class ConcatInputLayer(LayerBase):
             return [x.dims[a] for a in x.get_axes_from_description(self.dropout_axis)]
         if isinstance(shape, (tuple, list)):
             if len(shape) != x.batch_ndim:
-                raise ConfigError("dropout_noise_shape %r must have %i entries: %s" % (shape, x.batch_ndim, x.short_repr()))
+                raise ConfigError(
+                    "dropout_noise_shape %r must have %i entries: %s" % (shape, x.batch_ndim, x.short_repr())
+                )
             return [d for d, n in zip(x.dims, shape, strict=True) if n != 1]
         bc_shape = x.get_bc_shape(shape)
         return [d for d, n in zip(x.dims, bc_shape, strict=True) if n != 1 or d.dimension == 1]

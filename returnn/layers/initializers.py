@@ -38,7 +38,9 @@ def _fixed_scaling(scale: float, mode: str, distribution: str) -> Callable[..., 
     return make
 
 
-def _random_normal(mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = None) -> init.RandomNormal:
+def _random_normal(
+    mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = None
+) -> init.RandomNormal:
     return init.RandomNormal(mean=mean, stddev=stddev, seed=seed)
 
 
@@ -95,7 +97,9 @@ def parse_initializer(value: Any, *, layer: LayerBase) -> init.ParamInit:
     """
     if isinstance(value, init.ParamInit):
         return value
-    seed = layer.network.random.randint(2**31)  # drawn also where it is not needed, so that all later draws stay the same
+    seed = layer.network.random.randint(
+        2**31
+    )  # drawn also where it is not needed, so that all later draws stay the same
     res = _parse(value, layer)
     if getattr(res, "seed", 0) is None:
         res = type(res)(**dict(vars(res), seed=seed))
@@ -121,7 +125,9 @@ def _parse(value: Any, layer: LayerBase) -> init.ParamInit:
         opts = dict(value)
         name = opts.pop("class", None)
         if name not in _CLASS_NAMES:
-            raise ConfigError("initialiser %r: unknown class %r.%s" % (value, name, did_you_mean(str(name), _CLASS_NAMES)))
+            raise ConfigError(
+                "initialiser %r: unknown class %r.%s" % (value, name, did_you_mean(str(name), _CLASS_NAMES))
+            )
         return _make(_CLASS_NAMES[name], opts, value)
     if not isinstance(value, str):
         raise ConfigError("initialiser must be a number, array, text or dict, but is %r" % (value,))

@@ -41,7 +41,11 @@ class LinearLayer(ConcatInputLayer):
         out_dim = self.resolve_out_dim()
         if in_dim == out_dim:  # the config has one Dim for both sides of the matrix: tell them apart
             in_dim = self.make_dim("in", in_dim.dimension, kind=in_dim.kind)
-            x = x.like(x.raw_tensor, sparse_dim=in_dim) if x.sparse else rf.replace_dim(x, in_dim=out_dim, out_dim=in_dim)
+            x = (
+                x.like(x.raw_tensor, sparse_dim=in_dim)
+                if x.sparse
+                else rf.replace_dim(x, in_dim=out_dim, out_dim=in_dim)
+            )
         w_dims = [out_dim, in_dim] if self.use_transposed_weights else [in_dim, out_dim]
         w = self.param("W", w_dims, init=self.forward_weights_init)
         if x.sparse:

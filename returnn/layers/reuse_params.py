@@ -69,7 +69,11 @@ class ReuseParams:
 
     @classmethod
     def from_config(
-        cls, opts: str | dict[str, Any] | ReuseParams, *, get_layer: Callable[[str], LayerBase], get_owner: Callable[[str], Any]
+        cls,
+        opts: str | dict[str, Any] | ReuseParams,
+        *,
+        get_layer: Callable[[str], LayerBase],
+        get_owner: Callable[[str], Any],
     ) -> ReuseParams:
         """
         :param opts: name of a layer, or dict of options
@@ -85,7 +89,9 @@ class ReuseParams:
         opts = dict(opts)
         for key in opts:
             if key not in _KEYS:
-                raise ConfigError("reuse_params: unknown key %r.%s Keys: %s" % (key, did_you_mean(key, _KEYS), ", ".join(_KEYS)))
+                raise ConfigError(
+                    "reuse_params: unknown key %r.%s Keys: %s" % (key, did_you_mean(key, _KEYS), ", ".join(_KEYS))
+                )
         if opts.get("reuse_layer"):
             opts["reuse_layer"] = get_owner(opts["reuse_layer"])
         if opts.get("layer_output"):
@@ -113,8 +119,8 @@ class ReuseParams:
         layer = self.reuse_layer
         if isinstance(layer, UnbuiltLayer):
             return wanted.create(layer.param_name(wanted.name))
-        if layer is not None and wanted.name in layer.params:
-            var = layer.params[wanted.name]
+        var = None if layer is None else layer.find_param(wanted.name)
+        if var is not None:
             return var, wanted.layer.network.param_tensor(var).raw_tensor
         if self.auto_create_missing:
             return wanted.create(wanted.full_name)
@@ -128,7 +134,8 @@ class ReuseParams:
         known = sorted(self.reuse_layer.params)
         text = "reuse_params: layer %r has no parameter %r, only: %s.%s"
         raise ConfigError(
-            text % (self.reuse_layer.name, name, ", ".join(known) or "none", " Set auto_create_missing to make new ones.")
+            text
+            % (self.reuse_layer.name, name, ", ".join(known) or "none", " Set auto_create_missing to make new ones.")
         )
 
     def _from_custom(self, wanted: WantedParam) -> Param:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
-from returnn.tensor import Dim, DimKind, Tensor, batch_dim
+from returnn.tensor import Dim, DimKind, Tensor
 from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import ConfigError
 
@@ -94,8 +94,6 @@ class MergeDimsLayer(ConcatInputLayer):
         y, out_dim = rf.merge_dims(x, dims=dims)
         if not out_dim.is_batch_dim and any(d.is_dynamic for d in dims):
             self.recurrent = True  # frames of one sequence become features, or one longer sequence
-        if out_dim.is_batch_dim:
-            y = self._with_repeated_lens(y, dims)
         feature = x.feature_dim_axis in axes
         if not out_dim.is_batch_dim:
             kind = DimKind.Feature if feature else DimKind.Spatial
@@ -107,20 +105,6 @@ class MergeDimsLayer(ConcatInputLayer):
             y.feature_dim_axis = place
             if y.time_dim_axis == place:
                 y.time_dim_axis = None
-        return y
-
-    def _with_repeated_lens(self, y: Tensor, merged: list[Dim]) -> Tensor:
-        """There are more sequences now: each length counts for all those that were made of its sequence."""
-        for i, dim in enumerate(y.dims):
-            if dim.is_dynamic and dim.size_dims and batch_dim in dim.size_dims:
-                new = self.make_dim("repeated%i" % i, None, kind=dim.kind)
-                lens = dim.dyn_size_ext
-                if y.raw_tensor is not None and lens is not None:
-                    backend = lens._raw_backend
-                    sizes = [self.input_data.get_dim(self.input_data.get_axis_from_dim(d)) for d in merged]
-                    raw = backend.broadcast_to(lens.copy_compatible_to_dims_raw(merged), sizes)
-                    new.dyn_size = backend.reshape(raw, [-1])
-                y = rf.replace_dim(y, in_dim=dim, out_dim=new)
         return y
 
 

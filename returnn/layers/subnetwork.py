@@ -9,7 +9,7 @@ from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError
 
 from .base import LayerBase
-from .concat_input import ConcatInputLayer, concat_sources
+from .concat_input import ConcatInputLayer
 from .registry import layer_class
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ class SubnetworkLayer(ConcatInputLayer):
     def params(self) -> dict[str, Any]:
         """variables of all layers inside, by their names in the scope of this layer"""
         inner = sorted(self.subnet.layers.items())
-        return {"%s/%s" % (path, name): var for path, layer in inner if "/" not in path for name, var in layer.params.items()}
+        return {
+            "%s/%s" % (path, name): var
+            for path, layer in inner
+            if "/" not in path
+            for name, var in layer.params.items()
+        }
 
     def _inputs(self) -> list[Tensor]:
         return []
@@ -86,6 +91,3 @@ class SubnetworkInputLayer(ConcatInputLayer):
         if len(self.sources) == 1 and not self.dropout:
             return self.sources[0].origin
         return self
-
-
-__all__ = ["SubnetworkInputLayer", "SubnetworkLayer", "concat_sources"]

@@ -149,7 +149,9 @@ def _construct(net: Network, name: str) -> LayerBase:
         error = LayerOptionError if isinstance(exc, UnknownLayerOption) else NetworkLayerException
         raise error("\n".join(_all_problems(net, kind, first=name)), **about) from exc
     except LayerNotFound as exc:
-        raise LayerNotFound("%s\n  It is needed by %s (class %r)." % (exc, where, cls and cls.layer_class), **about) from exc
+        raise LayerNotFound(
+            "%s\n  It is needed by %s (class %r)." % (exc, where, cls and cls.layer_class), **about
+        ) from exc
     except NetworkLayerException:
         raise
     except UserError as exc:
@@ -225,7 +227,10 @@ def _check_value(layer: LayerBase, template: Tensor) -> None:
 
 def _print_failure(net: Network, name: str, cls: type[LayerBase] | None, opts: dict[str, Any]) -> None:
     class_name = cls.__name__ if cls else opts.get("class")
-    print("Exception creating layer %s%r of class %s with opts:" % (net.name_prefix_for_log, name, class_name), file=log.v1)
+    print(
+        "Exception creating layer %s%r of class %s with opts:" % (net.name_prefix_for_log, name, class_name),
+        file=log.v1,
+    )
     for key, value in sorted(opts.items()):
         text = repr(value)
         print("  %s: %s" % (key, text if len(text) < 200 else text[:200] + "..."), file=log.v1)

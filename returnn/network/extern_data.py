@@ -22,9 +22,7 @@ class DataNotFound(ConfigError, KeyError):
 class ExternData(TensorDict):
     """Templates of all data keys; a backend adds the values."""
 
-    def __init__(
-        self, data: Any = None, *, default_input: str = "data", default_target: str = "classes"
-    ):
+    def __init__(self, data: Any = None, *, default_input: str = "data", default_target: str = "classes"):
         """
         :param data: see :class:`TensorDict`
         :param default_input: key that layers without ``from`` read
@@ -42,7 +40,9 @@ class ExternData(TensorDict):
         :raises ConfigError: neither is there, or an entry is not understood
         """
         self.default_input = config.value("default_input", "data")
-        self.default_target = config.value("target", "classes") if not _is_list(config, "target") else config.list("target")[0]
+        self.default_target = (
+            config.value("target", "classes") if not _is_list(config, "target") else config.list("target")[0]
+        )
         declared = config.typed_value("extern_data")
         old = config.has("num_inputs") or config.has("num_outputs")
         if declared is not None:
@@ -51,7 +51,9 @@ class ExternData(TensorDict):
         elif old:
             declared = _from_num_inputs_outputs(config, self.default_input, self.default_target)
         else:
-            raise ConfigError("provide extern_data in the config: a dict, data key -> dict with dim, shape, sparse, ...")
+            raise ConfigError(
+                "provide extern_data in the config: a dict, data key -> dict with dim, shape, sparse, ..."
+            )
         if isinstance(declared, TensorDict):
             declared = declared.data
         if not isinstance(declared, Mapping):
@@ -139,7 +141,8 @@ class ExternData(TensorDict):
         """
         if name not in self.data:
             raise DataNotFound(
-                "extern data %r not found.%s Available: %s" % (name, did_you_mean(name, self.data), ", ".join(sorted(self.data)))
+                "extern data %r not found.%s Available: %s"
+                % (name, did_you_mean(name, self.data), ", ".join(sorted(self.data)))
             )
         return self.data[name]
 

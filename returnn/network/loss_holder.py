@@ -79,7 +79,7 @@ class LossHolder:
         if self.get_only_on_eval():
             zero = Tensor("zero", (), total.dtype, raw_tensor=total._raw_backend.convert(0, total.dtype))
             total = self.layer.network.cond_on_train(lambda: zero, lambda: total)
-        return total.raw_tensor
+        return self.layer.network.check_numerics(total.raw_tensor, "loss of layer %r" % self.name)
 
     def get_loss_value_for_objective(self) -> Any:
         """

@@ -21,7 +21,7 @@ from returnn.tensor.backend import Backend
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
-from .construct import LayerMissing, build, construct_all
+from .construct import LayerMissing, construct_all
 from .errors import LayerNotFound
 from .extern_data import ExternData
 from .loss_holder import LossHolder
@@ -214,10 +214,36 @@ class Network:
 
     def finish_layer(self, layer: LayerBase) -> None:
         """
-        Adds to the output what the config wants of all layers, for instance checks.
+        Adds to the output what the config wants of it besides the value: checks, other operations that have to come first.
 
         :param layer: built
         """
+
+    def check_numerics(self, raw: Any, what: str) -> Any:
+        """
+        :param raw: float value
+        :param what: for the message
+        :return: the same; where it is inf or nan the step fails, with the config option ``debug_add_check_numerics_on_output``
+        """
+        return raw
+
+    def check_same_lens(self, x: Tensor, dims: Sequence[tuple[Dim, Dim]], what: str) -> Tensor:
+        """
+        :param x:
+        :param dims: pairs of dynamic dims
+        :param what: for the message
+        :return: x; where the lengths of a pair differ the step fails
+        """
+        return x
+
+    def observe(self, function: Callable[..., None], raws: Sequence[Any], value: Any) -> Any:
+        """
+        :param function: Python code that prints something
+        :param raws: it gets these, as numpy arrays
+        :param value: in the steps that compute this one
+        :return: value
+        """
+        raise NotImplementedError
 
     def add_layer(self, name: str, layer: LayerBase) -> None:
         """
@@ -360,7 +386,9 @@ class Network:
         if not names:
             raise ConfigError('"data" is used in the subnetwork %r, but its "from" is empty' % self.name_prefix)
         sources = [self.parent_net.get_layer_or_missing(n) for n in names]
-        opts = {k: desc[k] for k in ("dropout", "dropout_noise_shape", "dropout_axis", "dropout_on_forward") if k in desc}
+        opts = {
+            k: desc[k] for k in ("dropout", "dropout_noise_shape", "dropout_axis", "dropout_on_forward") if k in desc
+        }
         opts.update(name=name, network=self, sources=sources)
         layer = SubnetworkInputLayer(**opts, output=SubnetworkInputLayer.get_out_data_from_opts(**opts))
         self.layers[name] = layer
@@ -448,7 +476,7 @@ class Network:
         """
         store = self.param_store
         if name not in store:
-            trainable = trainable and self._enclosing_trainable()
+            trainable = trainable and self.enclosing_trainable()
             var, raw = self.backend.create_parameter(name, shape, dtype, init=init, trainable=trainable)
             store.add(name, var, raw, shape, dtype, trainable=trainable)
         return store.get(name, shape)
@@ -471,11 +499,14 @@ class Network:
         """
         raise NotImplementedError
 
-    def _enclosing_trainable(self) -> bool:
+    def enclosing_trainable(self) -> bool:
+        """
+        :return: whether all layers around this network are trainable
+        """
         if self.parent_net is None:
             return True
         desc = self.parent_net.layers_desc.get(self.name, {})
-        return bool(desc.get("trainable", True)) and self.parent_net._enclosing_trainable()
+        return bool(desc.get("trainable", True)) and self.parent_net.enclosing_trainable()
 
     @property
     def param_store(self) -> ParamStore:

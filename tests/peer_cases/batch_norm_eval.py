@@ -26,9 +26,11 @@ network.update({
     "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 3, "from": "data", "batch_norm": True, "is_output_layer": True},
     "in_sub": {"class": "subnetwork", "from": "data", "is_output_layer": True, "subnetwork": {
         "output": {"class": "batch_norm", "from": "data"}}},
+    "h": {"class": "linear", "activation": "tanh", "n_out": 4, "from": "data"},
+    "h_sample": {"class": "batch_norm", "use_sample": 0.3, "from": "h"},
+    "h_delayed": {"class": "batch_norm", "use_sample": 0.3, "delay_sample_update": True, "momentum": 0.2, "from": "h"},
     "output": {
-        "class": "linear", "activation": "tanh", "n_out": 2, "from": ["v0", "not_masked", "sample", "option", "fused"], "loss": "as_is", "L2": 0.01},
-    "l2": {"class": "batch_norm", "from": "data", "L2": 0.01, "is_output_layer": True},
+        "class": "linear", "activation": "tanh", "n_out": 2, "from": ["v0", "not_masked", "sample", "option", "fused", "h_sample", "h_delayed"], "loss": "as_is", "L2": 0.01},
 })
 lens = {"data": [5, 2, 4], "image": [3, 3, 1]}
 train = False

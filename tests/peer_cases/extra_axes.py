@@ -29,7 +29,6 @@ network = {
     "mean_tt": {"class": "reduce", "mode": "mean", "axis": "dyn:1", "from": "data:two_times"},
     "minus_tt": {"class": "combine", "kind": "sub", "from": ["data:two_times", "mean_tt"], "is_output_layer": True},
     "pool_tt": {"class": "pool", "mode": "max", "pool_size": (2, 2), "padding": "same", "from": "data:two_times", "is_output_layer": True},
-    "loss": {"class": "linear", "activation": None, "n_out": 1, "from": "data:two_times", "loss": "as_is"},
     "output": {"class": "copy", "from": ["minus_col", "div_kept"]},
 }
 fetch = [name for name in network]

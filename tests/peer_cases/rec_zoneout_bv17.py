@@ -1,6 +1,9 @@
 """From behaviour version 17 on, the output of zoneout is that which is carried."""
 
-config = {"behavior_version": 17}
+from returnn.util.basic import BehaviorVersion
+
+BehaviorVersion.set(17)
+
 _opts = {"zoneout_factor_cell": 0.5, "zoneout_factor_output": 0.25}
 extern_data = {"data": {"dim": 3}}
 network = {

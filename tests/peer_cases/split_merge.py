@@ -30,7 +30,6 @@ network = {
     "merge_bt_labels": {"class": "merge_dims", "axes": ["B", "T"], "from": "data:labels", "is_output_layer": True},
     "merge_bf": {"class": "merge_dims", "axes": ["B", "F"], "from": "data", "is_output_layer": True},
     "merge_bs": {"class": "merge_dims", "axes": ["B", "s:1"], "from": "data:image", "is_output_layer": True},
-    "merge_sb": {"class": "merge_dims", "axes": ["s:1", "B"], "keep_order": True, "from": "data:image", "is_output_layer": True},
     "merge_tf": {"class": "merge_dims", "axes": ["T", "F"], "from": "data", "is_output_layer": True},
     "merge_ts": {"class": "merge_dims", "axes": ["T", "s:1"], "from": "data:image", "is_output_layer": True},
     "merge_times": {"class": "merge_dims", "axes": "dyn", "from": "data:two_times", "is_output_layer": True},

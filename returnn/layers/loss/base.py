@@ -57,7 +57,11 @@ class Loss:
         self.output_with_activation: OutputWithActivation | None = None
 
     def init(
-        self, output: Tensor, output_with_activation: OutputWithActivation | None, target: Tensor | None, layer: LayerBase
+        self,
+        output: Tensor,
+        output_with_activation: OutputWithActivation | None,
+        target: Tensor | None,
+        layer: LayerBase,
     ) -> None:
         """
         :param output: of the layer
@@ -77,8 +81,28 @@ class Loss:
         self._check_init()
 
     def _check_init(self) -> None:
-        if self.need_target and self.target is None:
+        target, output = self.target, self.output
+        if self.need_target and target is None:
             raise ConfigError("loss %r needs a target" % self.class_name)
+        if target is not None and target.batch_ndim_dense != output.batch_ndim_dense:
+            raise ConfigError(
+                "Number of dimensions mismatch. Target: %s, output: %s" % (target.short_repr(), output.short_repr())
+            )
+
+    def _check_output_dim(self, needed: int | None, why: str = "") -> None:
+        """
+        :param needed: output dim
+        :param why: where it comes from, besides the target
+        """
+        if self.output.dim != needed:
+            text = "Expected output dim is %s (that of the target %s%s), but the output has dim %s. Leave n_out away, or correct it."
+            raise ConfigError(text % (needed, self._target_name(), why, self.output.dim))
+
+    def _target_name(self) -> str:
+        target = self.layer.target if self.layer is not None else None
+        if isinstance(target, (list, tuple)):
+            target = target[0]
+        return repr(target or self.base_network.get_default_target())
 
     def value_per_pos(self) -> Tensor | None:
         """
@@ -112,10 +136,13 @@ class Loss:
         """
         :return: target, its time dim replaced by that of the output: frame by frame they belong together
         """
-        target, output = self.target, self.output
-        for dim, own in _paired(target, output):
-            if dim != own:
-                target = rf.replace_dim(target, in_dim=dim, out_dim=own)
+        target = self.target
+        pairs = [(dim, own) for dim, own in _paired(target, self.output) if dim != own]
+        what = "loss %r of layer %r: the lengths of target %s are not those of the output"
+        name = "?" if self.layer is None else self.layer.get_absolute_name()
+        target = self.base_network.check_same_lens(target, pairs, what % (self.class_name, name, self._target_name()))
+        for dim, own in pairs:
+            target = rf.replace_dim(target, in_dim=dim, out_dim=own)
         return target
 
     def frame_error(self, target: Tensor) -> Tensor:

@@ -57,11 +57,7 @@ class CrossEntropyLoss(Loss):
 
     def _check_init(self) -> None:
         super()._check_init()
-        out_dim, target_dim = self.output.dim, self.target.dim
-        if out_dim != target_dim:
-            raise ConfigError(
-                "Expected output dim is %s (that of the target), but the output has dim %s." % (target_dim, out_dim)
-            )
+        self._check_output_dim(self.target.dim)
 
     def value_per_pos(self) -> Tensor:
         target = self.target_like_output()
@@ -120,8 +116,7 @@ class CrossEntropyLoss(Loss):
         rest = e / (n - 1)
         least = -((1.0 - e) * math.log(1.0 - e) + e * math.log(rest + 1e-20)) if e < 1 else 0.0
         if self.label_smoothing_gaussian:
-            soft = self._gaussian(target, classes)
-            return -rf.reduce_sum(soft * log_prob, axis=classes) - least
+            return self._soft_cross_entropy(self._gaussian(target, classes), log_prob) - least
         total = rf.reduce_sum(log_prob, axis=classes)
         picked = _pick(log_prob, target)
         return -(picked * (1.0 - e - rest) + total * rest) - least
@@ -142,7 +137,24 @@ class CrossEntropyLoss(Loss):
             raise ConfigError("loss ce: focal_loss_factor and label_smoothing need labels as target, but it is dense")
         log_prob = self._log_prob()
         target = rf.replace_dim(target, in_dim=target.feature_dim, out_dim=log_prob.feature_dim)
-        return -rf.reduce_sum(target * log_prob, axis=log_prob.feature_dim)
+        return self._soft_cross_entropy(target, log_prob)
+
+    def _soft_cross_entropy(self, target: Tensor, log_prob: Tensor) -> Tensor:
+        """
+        -sum target * log_prob. From logits, the gradient is softmax - target, as fused operations have it: it matters where a
+        target does not sum to one.
+        """
+        classes = log_prob.feature_dim
+        value = -rf.reduce_sum(target * log_prob, axis=classes)
+        logits = self._logits()
+        if logits is None:
+            return value
+        constant = rf.stop_gradient(target)
+        with_gradient = rf.reduce(logits, mode="logsumexp", axis=classes) - rf.reduce_sum(
+            constant * logits, axis=classes
+        )
+        of_target = -rf.reduce_sum(target * rf.stop_gradient(log_prob), axis=classes)
+        return with_gradient - rf.stop_gradient(with_gradient) + of_target
 
 
 class MeanSquaredError(Loss):
@@ -152,11 +164,7 @@ class MeanSquaredError(Loss):
 
     def _check_init(self) -> None:
         super()._check_init()
-        if self.output.dim != self.target.dim:
-            raise ConfigError(
-                "Expected output dim is %s (that of the target), but the output has dim %s."
-                % (self.target.dim, self.output.dim)
-            )
+        self._check_output_dim(self.target.dim)
 
     def value_per_pos(self) -> Tensor:
         target = self.target_like_output()

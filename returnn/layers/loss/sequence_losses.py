@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 import returnn.frontend as rf
 from returnn.tensor import Dim, DimError, Tensor
 from returnn.util.errors import ConfigError
@@ -50,7 +52,8 @@ class CtcLoss(Loss):
         for key in self.ctc_opts:
             if key not in _CTC_OPTS:
                 raise ConfigError(
-                    "loss ctc: unknown ctc_opts %r.%s Options: %s" % (key, did_you_mean(key, _CTC_OPTS), ", ".join(_CTC_OPTS))
+                    "loss ctc: unknown ctc_opts %r.%s Options: %s"
+                    % (key, did_you_mean(key, _CTC_OPTS), ", ".join(_CTC_OPTS))
                 )
         if target_collapse_repeated:
             self.ctc_opts["preprocess_collapse_repeated"] = True
@@ -60,11 +63,7 @@ class CtcLoss(Loss):
         super()._check_init()
         if not self.target.sparse:
             raise ConfigError("loss ctc needs labels as target, but it is %s" % self.target.short_repr())
-        if self.output.dim != self.target.dim + 1:
-            raise ConfigError(
-                "Expected output dim is %i (target dim and the blank), but the output has dim %s."
-                % (self.target.dim + 1, self.output.dim)
-            )
+        self._check_output_dim(self.target.dim + 1, " and the blank")
         if self.auto_clip_target_len:
             self.target = self._clipped_target()
 
@@ -135,11 +134,13 @@ class EditDistanceLoss(Loss):
         label_map: dict[int, int] | None = None,
         ctc_decode: bool = False,
         output_in_log_space: bool = False,
+        debug_print: bool = False,
         **common: Any,
     ):
         """
         :param base_network:
         :param label_map: label -> label, on both sides; others stay
+        :param debug_print: print the first sequence of each step to stdout
         :param ctc_decode: the output is that of ctc: search with beam 100 first
         :param output_in_log_space: with ``ctc_decode``: the output are logits, else probabilities
         :param common: see :class:`Loss`
@@ -148,6 +149,7 @@ class EditDistanceLoss(Loss):
         self.label_map = label_map
         self.ctc_decode = ctc_decode
         self.output_in_log_space = output_in_log_space
+        self.debug_print = debug_print
 
     def _check_init(self) -> None:
         super()._check_init()
@@ -155,7 +157,9 @@ class EditDistanceLoss(Loss):
             raise ConfigError("loss edit_distance needs labels as target, but it is %s" % self.target.short_repr())
         if self.ctc_decode:
             if self.output.sparse or self.output.dim != self.target.dim + 1:
-                raise ConfigError("loss edit_distance with ctc_decode needs an output of dim %i" % (self.target.dim + 1))
+                raise ConfigError(
+                    "loss edit_distance with ctc_decode needs an output of dim %i" % (self.target.dim + 1)
+                )
         elif not self.output.sparse or self.output.dim != self.target.dim:
             raise ConfigError(
                 "loss edit_distance: output %s and target %s must be labels of the same dim"
@@ -178,10 +182,27 @@ class EditDistanceLoss(Loss):
             )
         else:
             dim = output.get_time_dim_tag()
-        distance = rf.edit_distance(
-            self._mapped(output), dim, self._mapped(self.target), self.target.get_time_dim_tag()
-        )
+        target_dim = self.target.get_time_dim_tag()
+        distance = rf.edit_distance(self._mapped(output), dim, self._mapped(self.target), target_dim)
+        if self.debug_print:
+            raws = [
+                x
+                for y, d in ((output, dim), (self.target, target_dim))
+                for x in (y.copy_as_batch_major().raw_tensor, d.dyn_size)
+            ]
+            distance = distance.like(self.base_network.observe(self._print_first, raws, distance.raw_tensor))
         return rf.cast(distance, "float32")
+
+    def _print_first(
+        self, output: numpy.ndarray, output_lens: numpy.ndarray, target: numpy.ndarray, target_lens: numpy.ndarray
+    ) -> None:
+        if len(output):
+            parts = [("output", output[0], output_lens[0]), ("target", target[0], target_lens[0])]
+            vocab = self.output.vocab
+            print(
+                "".join("[%s][%i]%s" % (name, n, _label_text(labels[:n], vocab)) for name, labels, n in parts),
+                flush=True,
+            )
 
     def _mapped(self, labels: Tensor) -> Tensor:
         if not self.label_map:
@@ -194,3 +215,9 @@ class EditDistanceLoss(Loss):
         backend = labels._raw_backend
         raw = backend.gather(backend.convert(table, labels.dtype), labels.raw_tensor, axis=0)
         return labels.like(raw)
+
+
+def _label_text(labels: numpy.ndarray, vocab: Any) -> str:
+    """blank between; of more than 20 the first and last 10"""
+    texts = [str(i) if vocab is None else vocab.labels[i] for i in labels.tolist()]
+    return " ".join(texts if len(texts) <= 20 else texts[:10] + ["..."] + texts[-10:])

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy
+
 from returnn.config import Config
+from returnn.layers.base import LayerBase
+from returnn.layers.reuse_params import ReuseParams, WantedParam
 from returnn.network import Network
 from returnn.network.network import is_zero
 from returnn.tf.backend import backend
+from returnn.tensor import Dim, Tensor
 from returnn.tf.compat import tf, v1
+from returnn.util.errors import ConfigError
 
 from .extern_data import ExternData
 
@@ -34,7 +42,9 @@ class TFNetwork(Network):
         return extern_data
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("global_train_step", "global_train_step_var", "_post_control_dependencies") and self.__dict__.get("parent_net"):
+        if name in ("global_train_step", "global_train_step_var", "_post_control_dependencies") and self.__dict__.get(
+            "parent_net"
+        ):
             return getattr(self.get_root_network(), name)
         raise AttributeError("%s has no attribute %r" % (type(self).__name__, name))
 
@@ -65,6 +75,96 @@ class TFNetwork(Network):
             with v1.variable_scope(v1.get_variable_scope(), reuse=v1.AUTO_REUSE), tf.init_scope():
                 root._epoch_step = v1.placeholder(tf.int64, (), name="epoch_step")
         return root._epoch_step
+
+    # ---- users' layers
+
+    @contextlib.contextmanager
+    def var_creation_scope(self, layer: LayerBase) -> Iterator[None]:
+        prefix = layer.scope + "/" if layer.scope else ""
+
+        def get_variable(getter: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
+            def create(full_name: str) -> tuple[Any, Any]:
+                with tf.init_scope():  # out of any loop; other operations of the user stay inside
+                    var = getter(full_name, *args, **kwargs)
+                return var, var
+
+            if not isinstance(layer.reuse_params, ReuseParams):
+                return create(name)[0]
+            key = name[len(prefix) :]
+            dims = [Dim(n, name=name) for n in tf.TensorShape(kwargs.get("shape"))]
+            wanted = WantedParam(
+                layer, key, name, tuple(dims), tf.as_dtype(kwargs.get("dtype") or "float32").name, create
+            )
+            var, raw = layer.reuse_params.get(wanted)
+            return raw if var is None else var
+
+        with v1.variable_scope(
+            layer.scope or v1.get_variable_scope(),
+            custom_getter=get_variable,
+            reuse=v1.AUTO_REUSE,
+            auxiliary_name_scope=False,
+        ):
+            yield
+
+    def add_param_of_layer(
+        self, layer: LayerBase, param: Any, *, trainable: bool | None, saveable: bool
+    ) -> tuple[str, Any]:
+        name = param.name.rsplit(":", 1)[0]
+        prefix = layer.scope + "/" if layer.scope else ""
+        store = self.param_store
+        if name not in store:
+            if not name.startswith(prefix):
+                raise ConfigError(
+                    "add_param: the variable %r is not in the scope %r of the layer: make it within"
+                    " self.var_creation_scope()" % (name, layer.scope)
+                )
+            trainable = getattr(param, "trainable", True) if trainable is None else trainable
+            store.add(
+                name,
+                param,
+                param.value(),
+                param.shape.as_list(),
+                param.dtype.base_dtype.name,
+                trainable=trainable and layer.trainable and self.enclosing_trainable(),
+                saveable=saveable,
+            )
+        return name[len(prefix) :] if name.startswith(prefix) else name, param
+
+    # ---- checks
+
+    def finish_layer(self, layer: LayerBase) -> None:
+        output = layer.output
+        if layer.control_dependencies_on_output is not None:
+            ops = layer.control_dependencies_on_output(layer)
+            with tf.control_dependencies(list(ops) if isinstance(ops, (list, tuple)) else [ops]):
+                output.raw_tensor = tf.identity(output.raw_tensor)
+        if not layer.allow_inf_in_output and output.dtype.startswith("float"):
+            output.raw_tensor = self.check_numerics(output.raw_tensor, "output of layer %r" % layer.get_absolute_name())
+
+    def check_numerics(self, raw: Any, what: str) -> Any:
+        if not self._config.bool("debug_add_check_numerics_on_output", False):
+            return raw
+        return tf.debugging.check_numerics(raw, what)
+
+    def check_same_lens(self, x: Tensor, dims: Sequence[tuple[Dim, Dim]], what: str) -> Tensor:
+        checks = []
+        for a, b in dims:
+            if a.dyn_size is not None and b.dyn_size is not None and a.dyn_size is not b.dyn_size:
+                checks.append(v1.assert_equal(a.dyn_size, b.dyn_size, message=what, summarize=100))
+        if not checks:
+            return x
+        with tf.control_dependencies(checks):
+            return x.like(tf.identity(x.raw_tensor))
+
+    def observe(self, function: Callable[..., None], raws: Sequence[Any], value: Any) -> Any:
+        def call(*arrays: Any) -> Any:
+            function(*arrays)
+            return numpy.zeros((), "bool")
+
+        with tf.control_dependencies([tf.numpy_function(call, list(raws), tf.bool)]):
+            return tf.identity(value)
+
+    # ---- operations of each step
 
     def register_update(self, var: Any, raw_value: Any, *, only_in_training: bool) -> None:
         flag = self.train_flag

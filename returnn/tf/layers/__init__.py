@@ -1,0 +1,1 @@
+"""Old places of the layer classes, for users' configs and scripts."""

@@ -1,0 +1,8 @@
+"""What users' layers derive from (old place; now :mod:`returnn.layers`)."""
+
+from returnn.layers.base import LayerBase
+from returnn.layers.loss import Loss
+from returnn.layers.reuse_params import ReuseParams
+from returnn.layers.source import DataNotAvailableLayer, InternalLayer
+
+__all__ = ["DataNotAvailableLayer", "InternalLayer", "LayerBase", "Loss", "ReuseParams"]
