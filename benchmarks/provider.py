@@ -64,11 +64,11 @@ def train(engine: Engine, feeds: Iterable[dict[Any, Any]]) -> float:
     """
     :return: seconds
     """
-    fetches = engine.get_fetches(train=True, eval=True)
-    extra = engine.get_step_feed(train_flag=True)
+    graph = engine.graph
+    fetches = graph.get_fetches(train=True, eval=True)
     start = time.perf_counter()
     for step, feed in enumerate(feeds):
-        engine.tf_session.run(fetches, {**feed, **extra, engine.epoch_step_placeholder: step})
+        graph.session.run(fetches, {**feed, **graph.get_step_feed(train_flag=True, epoch_step=step)})
     return time.perf_counter() - start
 
 

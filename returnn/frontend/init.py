@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy
 
+from returnn.tensor import DimError
+
 TRUNCATED_STDDEV = 0.87962566103423978
 """standard deviation of a standard normal distribution that is cut at two standard deviations"""
 
@@ -40,11 +42,11 @@ class Constant(ParamInit):
     def array(self, shape: Sequence[int], dtype: str | None = None) -> numpy.ndarray:
         """
         :return: value of this shape
-        :raises ValueError: an array of another shape
+        :raises DimError: an array of another shape
         """
         value = numpy.asarray(self.value, dtype=dtype)
         if value.ndim and value.shape != tuple(shape):
-            raise ValueError("initial value has shape %s, but the parameter %s" % (value.shape, tuple(shape)))
+            raise DimError("initial value has shape %s, but the parameter %s" % (value.shape, tuple(shape)))
         return numpy.broadcast_to(value, tuple(shape)).copy()
 
     def draw(self, shape: tuple[int, ...], rnd: numpy.random.RandomState) -> numpy.ndarray:

@@ -98,7 +98,10 @@ class CombineLayer(LayerBase):
         y = sources[0]
         for x in sources[1:]:
             y = rf.combine(y, kind, x) if function is None else self._raw_combined(function, y, x)
-        y = y.copy_transpose(common_layout(sources).dims)
+        layout = common_layout(sources)
+        y = y.copy_transpose(layout.dims)
+        if not y.sparse:
+            y.feature_dim = layout.feature_dim
         if self.kind == "average":
             y = y * (1.0 / len(sources))
         return y
@@ -116,15 +119,12 @@ class CombineLayer(LayerBase):
         if self.eval is None:
             raise ConfigError('option "eval" is missing')
         self.recurrent = True  # it may mix frames in any way
-        dims = common_layout(sources).dims
-        first = sources[0]
-        others = [x for x in sources if x.feature_dim in dims]
-        times = [x.time_dim for x in sources if x.time_dim in dims]
+        layout, first = common_layout(sources), sources[0]
         template = first.like(
             None,
-            dims=dims,
-            feature_dim=None if first.sparse else others[0].feature_dim if others else None,
-            time_dim=times[0] if times else None,
+            dims=layout.dims,
+            feature_dim=None if first.sparse else layout.feature_dim,
+            time_dim=layout.time_dim,
         )
         if self._is_template or any(x.raw_tensor is None for x in sources):
             return template
@@ -153,11 +153,14 @@ class CombineLayer(LayerBase):
             return value
         backend = self.network.backend
         raw = backend.convert(value, template.dtype if isinstance(value, (int, float, bool)) else None)
-        rank = len(backend.static_shape(raw))
-        if rank != template.batch_ndim or backend.dtype_name(raw) != template.dtype:
+        shape, dtype = backend.static_shape(raw), backend.dtype_name(raw)
+        fits = len(shape) == template.batch_ndim and all(
+            a is None or b is None or a == b for a, b in zip(shape, template.batch_shape, strict=True)
+        )
+        if not fits or dtype != template.dtype:
             raise ConfigError(
-                "eval gave a value with %i axes and dtype %s, but the layer's output is %s. Set out_type."
-                % (rank, backend.dtype_name(raw), template.short_repr())
+                "eval gave a value of shape %s and dtype %s, but the layer's output is %s. Set out_type."
+                % (list(shape), dtype, template.short_repr())
             )
         return template.like(raw)
 
@@ -186,7 +189,7 @@ class _SourceAccess:
         :param as_data: the Tensor; as_layer: the layer; else the raw value
         """
         if not 0 <= i < len(self._sources):
-            raise ConfigError("source(%r): there are %i sources" % (i, len(self._sources)))
+            raise ConfigError("source(%r): there is no such one, there are %i, counted from 0" % (i, len(self._sources)))
         self._used.add(i)
         if as_layer:
             return self._layer.sources[i]

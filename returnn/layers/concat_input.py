@@ -102,7 +102,7 @@ class ConcatInputLayer(LayerBase):
             name = self.get_absolute_name() + "/dropout"
             return rf.dropout(x, self.dropout, axis=axes, name=name, on_forward=self.dropout_on_forward), origins
 
-        # layers with the same input and options share the noise, and the work: the two directions of an LSTM, for instance
+        # layers with the same input and options share noise and work: the two directions of an LSTM, for instance
         key = ("dropout", tuple(map(id, origins)), self.dropout, tuple(axes), x.dims, self.dropout_on_forward)
         return current_table().cached(key, drop)[0].copy()
 

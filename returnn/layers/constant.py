@@ -33,9 +33,12 @@ class ConstantLayer(LayerBase):
 
     _default_source = None
 
-    def compute(self) -> Tensor:
+    def _inputs(self) -> list[Tensor]:
         if self.sources:
             raise ConfigError('a constant layer has no source: drop "from"')
+        return []
+
+    def compute(self) -> Tensor:
         dtype = self.dtype or _dtype_of(self.value)
         value = numpy.asarray(self.value)
         sizes = value.shape if self.shape is None else self.shape

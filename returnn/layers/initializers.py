@@ -111,7 +111,7 @@ def offset_init(value: Any) -> Any:
     For biases and the like, which start at 0 in nearly all configs.
 
     :param value: as in a config
-    :return: the same; the number 0 as an initialiser that takes no seed, so that initial values are those they always were
+    :return: the same; the number 0 as an initialiser that takes no seed, so that initial values stay as they were
     """
     return init.Constant(0.0) if isinstance(value, (int, float)) and value == 0 else value
 

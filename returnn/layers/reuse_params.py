@@ -121,7 +121,11 @@ class ReuseParams:
             return wanted.create(layer.param_name(wanted.name))
         var = None if layer is None else layer.find_param(wanted.name)
         if var is not None:
-            return var, wanted.layer.network.param_tensor(var).raw_tensor
+            value = wanted.layer.network.param_tensor(var)
+            if value.batch_shape != wanted.shape:
+                text = "reuse_params: parameter %r of layer %r has the shape %s, but %s is needed"
+                raise ConfigError(text % (wanted.name, layer.name, list(value.batch_shape), list(wanted.shape)))
+            return var, value.raw_tensor
         if self.auto_create_missing:
             return wanted.create(wanted.full_name)
         self._raise_missing(wanted.name)

@@ -161,7 +161,8 @@ class SplitDimsLayer(ConcatInputLayer):
         if axis.is_dynamic and not open_places:
             raise ConfigError("axis %s is dynamic: one of dims must be -1, but they are %r" % (axis, self.dims))
         if axis.is_static and (axis.dimension % factor if open_places else axis.dimension != factor):
-            raise ConfigError("axis %s cannot be split into %r" % (axis, tuple(self.dims)))
+            why = "%i is not %s%i" % (axis.dimension, "a multiple of " if open_places else "", factor)
+            raise ConfigError("axis %s cannot be split into %r: %s" % (axis, tuple(self.dims), why))
         res = []
         for i, dim in enumerate(self.dims):
             last = is_feature and i == len(sizes) - 1

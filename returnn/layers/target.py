@@ -37,10 +37,11 @@ def resolve_target_layers(d: dict[str, Any], network: Network, get_layer: Callab
         d["_target_layers"] = found
 
 
-def get_target_value(layer: LayerBase, target: str | None = None) -> Tensor:
+def get_target_value(layer: LayerBase, target: str | None = None, *, only_dim: bool = False) -> Tensor:
     """
     :param layer:
     :param target: as in its config; its first one by default, else the default target of the network
+    :param only_dim: the value is not needed, so that nobody has to feed it
     :return: value, or template within a template run
     """
     if target is None:
@@ -54,7 +55,7 @@ def get_target_value(layer: LayerBase, target: str | None = None) -> Tensor:
         which = "%r" % target if layer.target else "%r (the default)" % target
         text = "target %s is neither a layer nor a data key.%s Data keys: %s"
         raise ConfigError(text % (which, did_you_mean(target, data), ", ".join(sorted(data))))
-    return layer.network.get_extern_data(target, mark_data_key_as_used=not layer._is_template)
+    return layer.network.get_extern_data(target, mark_data_key_as_used=not (only_dim or layer._is_template))
 
 
 def out_dim_from_target(layer: LayerBase) -> Dim | None:
@@ -64,5 +65,5 @@ def out_dim_from_target(layer: LayerBase) -> Dim | None:
     loss_class = get_loss_class(layer.loss_name) if layer.loss_name else None
     if not layer.target and not (loss_class and loss_class.need_target):
         return None
-    dim = get_target_value(layer).feature_dim_or_sparse_dim
+    dim = get_target_value(layer, only_dim=True).feature_dim_or_sparse_dim
     return dim if dim is None or loss_class is None else loss_class.get_auto_output_layer_dim(dim)

@@ -42,6 +42,10 @@ def common_layout(sources: Sequence[Tensor]) -> Tensor:
         for dim in x.dims:
             if res.dims.count(dim) < x.dims.count(dim):
                 res = res.copy_add_dim_by_tag(dim, unbroadcast=True)
+                if dim == x.feature_dim:
+                    res.feature_dim = dim
+                if dim == x.time_dim and res.time_dim is None:
+                    res.time_dim_axis = res.get_axis_from_dim(dim)
     return res
 
 

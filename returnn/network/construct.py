@@ -155,7 +155,8 @@ def _construct(net: Network, name: str) -> LayerBase:
     except NetworkLayerException:
         raise
     except UserError as exc:
-        message = "%s (class %r): %s" % (where, cls.layer_class if cls else opts.get("class"), exc)
+        class_name = cls.layer_class if cls else opts.get("class")
+        message = "%s%s: %s" % (where, " (class %r)" % class_name if class_name else "", exc)
         error = LayerOptionError if isinstance(exc, TypeError) else NetworkLayerException
         raise error(message, **about) from exc
     except Exception:
@@ -194,7 +195,8 @@ def _all_problems(net: Network, kind: type[ConfigError], *, first: str) -> list[
                 lines.append(text if text.startswith(_place(net, name)) else "%s: %s" % (_place(net, name), text))
         except ConfigError:
             pass  # reported when that layer is built
-    return lines
+    lines = "\n".join(lines).split("\n")
+    return [line for i, line in enumerate(lines) if line not in lines[i + 1 :]]  # the options of a class once
 
 
 def _create(net: Network, name: str, cls: type[LayerBase], opts: dict[str, Any]) -> LayerBase:

@@ -13,7 +13,7 @@ from returnn.config import Config, get_global_config
 from returnn.layers.base import LayerBase
 from returnn.layers.registry import get_layer_class
 from returnn.layers.reuse_params import UnbuiltLayer
-from returnn.layers.source import SourceLayer
+from returnn.layers.source import DataNotAvailableLayer, SourceLayer
 from returnn.layers.subnetwork import SubnetworkInputLayer
 from returnn.log import log
 from returnn.tensor import Dim, DimKind, Tensor, batch_dim
@@ -171,10 +171,17 @@ class Network:
         """
         if not isinstance(net_dict, dict):
             raise ConfigError("network must be a dict, layer name -> options, but is %r" % (net_dict,))
+        before = dict(self.layers), dict(self.subnets), set(self.used_data_keys), self.random.get_state()
         self._all_trainable = net_dict.get("#trainable", True) is not False
-        with self.run_ctx():
-            construct_all(self, net_dict)
-            self.losses = make_holders(self)
+        try:
+            with self.run_ctx():
+                construct_all(self, net_dict)
+                self.losses = make_holders(self)
+        except BaseException:  # so that another dict can be tried
+            self.layers, self.subnets, self.used_data_keys, random_state = before
+            self.random.set_state(random_state)
+            self.unbuilt_owners.clear()
+            raise
 
     construct_from = construct_from_dict
 
@@ -362,11 +369,13 @@ class Network:
                 return layer
             return self.parent_net.get_layer_or_missing(name)
         key = name[len("data:") :] if name.startswith("data:") else None
-        opts = {"name": name, "network": self, "data_key": key}
-        with self.run_ctx():
-            layer = SourceLayer(**opts, output=SourceLayer.get_out_data_from_opts(**opts))
-        self.layers[name] = layer
-        return layer
+        opts: dict[str, Any] = {"name": name, "network": self, "data_key": key}
+        output = SourceLayer.get_out_data_from_opts(**opts)
+        self.layers[name] = self._data_layer_class(output)(**opts, output=output)
+        return self.layers[name]
+
+    def _data_layer_class(self, output: Tensor) -> type[LayerBase]:
+        return SourceLayer if output.available_for_inference or self.eval_flag else DataNotAvailableLayer
 
     def _subnet_data(self, name: str) -> LayerBase | None:
         """sources of the layer outside"""

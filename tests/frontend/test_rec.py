@@ -161,7 +161,7 @@ def test_without_batch(backend: str, merged_case: Any) -> None:
 
 
 def zoneout(train_flag: Any, step: int, *, name: str = "layer", factor: float = 0.5) -> numpy.ndarray:
-    """an LSTM with factor 0.5 for c, on input 1 with all weights 1 and 200 units: c of all frames, as far as h shows it"""
+    """:return: h of an LSTM with zoneout of c, weights 0, all biases 1, 200 units"""
     units = FeatureDim("units", 200)
     inputs = [
         Tensor("x", [batch_dim, T, F], "float32", feature_dim=F, time_dim_axis=1),
@@ -191,8 +191,9 @@ def zoneout(train_flag: Any, step: int, *, name: str = "layer", factor: float = 
 
 def test_zoneout_keeps_elements_in_training_and_mixes_otherwise() -> None:
     """
-    First frame, all gates 1: s = sigmoid(1), c' = s tanh(1). Training: c is 0 or c', half and half (200 units: 100 +- 30), so h
-    after the next frame is sigmoid(1) tanh(s c + c'), two values. Else c = c' / 2. The first output is that of c' in both.
+    First frame, all gates 1: s = sigmoid(1), c' = s tanh(1). Training: c is 0 or c', half and half (200 units: 100 +-
+    30), so h after the next frame is s tanh(s c + c'), two values. Else c = c' / 2. The first output is that of c' in
+    both.
     """
     s = 1 / (1 + numpy.exp(-1))
     new = s * numpy.tanh(1)
@@ -207,7 +208,7 @@ def test_zoneout_keeps_elements_in_training_and_mixes_otherwise() -> None:
 
 
 def test_zoneout_noise_is_a_function_of_name_and_step() -> None:
-    """the same in two graphs; another one for another step or layer; frames differ"""
+    """the same in two graphs; another one for another step or layer"""
     first = zoneout(True, 7)
     assert (first == zoneout(True, 7)).all()
     assert (first != zoneout(True, 8)).any()

@@ -13,7 +13,13 @@ network = {
     "native": {"class": "rec", "unit": "nativelstm2", "n_out": 2, "from": "data"},
     "sparse": {"class": "rec", "unit": "nativelstm2", "n_out": 2, "from": "data:labels"},
     "sparse_bw": {"class": "rec", "unit": "lstm", "n_out": 2, "from": "data:labels", "direction": -1},
-    "no_projection": {"class": "rec", "unit": "nativelstm2", "n_out": 2, "from": "data:gates", "input_projection": False},
+    "no_projection": {
+        "class": "rec",
+        "unit": "nativelstm2",
+        "n_out": 2,
+        "from": "data:gates",
+        "input_projection": False,
+    },
 }
 for _name in network:
     network[_name]["is_output_layer"] = True

@@ -1,6 +1,7 @@
 """The native LSTM with one matrix for input and state.
 
-All sequences are as long as the batch: the stored gradients of shorter ones, read backwards, would hold something of the padding.
+All sequences are as long as the batch: the stored gradients of shorter ones, read backwards, would hold something of
+the padding.
 """
 
 extern_data = {"data": {"dim": 3}}

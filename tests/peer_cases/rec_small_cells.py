@@ -13,6 +13,12 @@ network = {name: dict(opts, **{"class": "rec", "n_out": 2, "from": "data"}) for 
 network["output"] = {"class": "copy", "from": sorted(_units), "loss": "as_is"}
 for _name in _units:
     network["last_" + _name] = {"class": "get_last_hidden_state", "from": _name, "n_out": 2, "is_output_layer": True}
-network["key_none"] = {"class": "get_last_hidden_state", "from": "gru", "n_out": 2, "key": None, "is_output_layer": True}
+network["key_none"] = {
+    "class": "get_last_hidden_state",
+    "from": "gru",
+    "n_out": 2,
+    "key": None,
+    "is_output_layer": True,
+}
 lens = {"data": [5, 1, 3]}
 train = True

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class RecLayer(ConcatInputLayer):
     """A recurrent unit over the time axis. Output [time, batch, other.., F], zero behind a sequence's end.
 
-    Axes of the input besides time, batch and feature are independent sequences. An input without time axis is a single step, from
-    ``initial_state``; output [batch, F].
+    Axes of the input besides time, batch and feature are independent sequences. An input without time axis is a single
+    step, from ``initial_state``; output [batch, F].
     Parameters: those of the unit, see :mod:`.units`, in the scope ``LAYER/rec``.
     """
 
@@ -39,9 +39,9 @@ class RecLayer(ConcatInputLayer):
     direction: int | None = None
     """1 or None: forwards; -1: backwards, from each sequence's own end"""
     initial_state: Any = None
-    """None, 0 or "zeros"; 1 or "ones"; "var": trainable; a layer: its last hidden state, if it has one, else its output; or a dict
-    or tuple of these, per part of the state. Or "keep_over_epoch": where the step before stopped, zeros in the first step of an
-    epoch; "keep_over_epoch_no_init": the same, never reset; "placeholder": fed by the user, as
+    """None, 0 or "zeros"; 1 or "ones"; "var": trainable; a layer: its last hidden state if it has one, else its output;
+    or a dict or tuple of these, per part of the state. Or "keep_over_epoch": where the last step stopped, zeros in the
+    first step of an epoch; "keep_over_epoch_no_init": the same, never reset; "placeholder": fed by the user, as
     ``LAYER/rec/initial_state_placeholder_KEY``, and the last state is ``LAYER/rec/last_state_KEY``"""
     axis: Any = None
     """axis description of the axis to iterate over; default: time. ``single_step_dim``: one step"""
@@ -52,7 +52,7 @@ class RecLayer(ConcatInputLayer):
     forward_weights_init: Any = None
     """initial values of W"""
     recurrent_weights_init: Any = None
-    """initial values of W_re, or of a unit's joint matrix; each of the two stands in for the other if that is not given"""
+    """initial values of W_re, or of a unit's joint matrix; if only one of the two is given, it is that of both"""
     bias_init: Any = None
     """initial values of b, where the unit has W, W_re, b; 0 by default"""
     max_seq_len: Any = None
@@ -60,7 +60,7 @@ class RecLayer(ConcatInputLayer):
     include_eos: bool = False
     """concerns loops that end by themselves; a loop over an axis of the input does not"""
     unroll: bool = False
-    """had the loop written out, at most ``max_seq_len`` (int) times; the results are the same, and here it is a loop anyway"""
+    """had the loop written out, ``max_seq_len`` (int) times; the results are the same, and here it is a loop anyway"""
     optimize_move_layers_out: bool | None = None
     """concerns units that are networks; the results are the same either way"""
     cheating: bool = False
@@ -99,7 +99,7 @@ class RecLayer(ConcatInputLayer):
         self._joined_states: Tensor | None = None
         initial = self._initial_states(unit, x, without=[spatial_dim, in_dim], out_dim=out_dim)
         y, states = unit.compute(UnitCall(self, x, spatial_dim, in_dim, out_dim, initial, opts))
-        if self.axis is single_step_dim or self._is_single_step:
+        if self._is_single_step:
             y = rf.squeeze(y, spatial_dim)
         if self.back_prop is False:
             y, states = rf.stop_gradient(y), [rf.stop_gradient(s) for s in states]

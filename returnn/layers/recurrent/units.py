@@ -1,7 +1,7 @@
 """Recurrent units: which parameters they have, under which names, and how they are computed.
 
-Names and layouts are those of checkpoints. ``n`` is the output dim, ``D`` that of the input. Gate blocks: j cell input, i input
-gate, f forget gate, o output gate.
+Names and layouts are those of checkpoints. ``n`` is the output dim, ``D`` that of the input. Gate blocks: j cell input,
+i input gate, f forget gate, o output gate.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ class UnitCall:
 
     def skip_seed(self) -> None:
         """
-        Noise has its own seeds now; but where it took one from the network's generator, one is taken still, so that all later
-        initial values are those they always were.
+        Noise has its own seeds now; but where it took one from the network's generator, one is taken still, so that all
+        later initial values are those they always were.
         """
         if not self.layer._is_template:
             self.layer.network.random.randint(2**31)
 
     def dropout_masks(self, **drop_probs: float) -> dict[str, Tensor]:
         """
-        Masks that stay the same for all frames, with the name of the layer, that of the mask and ``dropout_seed`` as seed.
+        Masks that stay the same for all frames; seeds are the names of layer and mask, and ``dropout_seed``.
 
         :param drop_probs: name of a mask -> probability of zero, 0 for none
         :return: [batch, .., out], 0 or 1 / (1 - probability); all ones when not training
@@ -213,8 +213,8 @@ def _zoneout_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
 
 
 def _layer_norm_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
-    """``W_ff`` [D, 4n] and ``W_re`` [n, 4n], or ``W_ff_re`` [D + n, 4n]; ``bias_ff`` or ``bias_ff_re`` [4n] where no gate is normed;
-    ``gamma_X`` and ``beta_X`` of what is normed; blocks i, j, f, o"""
+    """``W_ff`` [D, 4n] and ``W_re`` [n, 4n], or ``W_ff_re`` [D + n, 4n]; ``bias_ff`` or ``bias_ff_re`` [4n] where no
+    gate is normed; ``gamma_X`` and ``beta_X`` of what is normed; blocks i, j, f, o"""
     opts = call.opts
     _check_norms(opts)
     gates = 4 * call.out_dim
@@ -274,7 +274,7 @@ def _check_norms(opts: dict[str, Any]) -> None:
 
 
 def _gru(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
-    """``gru_cell/gates/kernel`` [D + n, 2n] (blocks r, u), ``gates/bias`` [2n] (1), ``candidate/kernel`` [D + n, n], ``bias``"""
+    """in ``gru_cell``: ``gates/kernel`` [D + n, 2n] (r, u), ``gates/bias`` (1); ``candidate/kernel``, ``/bias``"""
     rows, n = call.in_dim + call.out_dim, call.out_dim
     params = {
         "gates/kernel": call.param("gru_cell/gates/kernel", [rows, 2 * n]),

@@ -16,7 +16,7 @@ def kept_value(
     :param width: static number of columns
     :param rows: number of rows now; a step that finds another number stops with an error
     :param reset: bool scalar: zeros, whatever is there; None: never
-    :return: float32 [rows, width], the value of the step before, zeros if there was none; and how to set it: value -> op
+    :return: float32 [rows, width], the value of the step before, zeros if there was none; and what sets it: value -> op
     """
     with tf.init_scope(), v1.name_scope(None):
         # a bare handle: no collection has it, so nothing saves it, and nothing has to initialise it

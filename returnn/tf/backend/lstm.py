@@ -18,7 +18,8 @@ Measurements: ``benchmarks/README.md``.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 from returnn.tf.compat import tf, v1
 
@@ -77,9 +78,11 @@ def lstm(
     x = enter_time(x, lens, direction=direction)
     initial_h = tf.zeros([num_seqs, n]) if initial_h is None else initial_h
     initial_c = tf.zeros([num_seqs, n]) if initial_c is None else initial_c
-    b = tf.zeros([4 * n]) if b is None else b
+    for state in (initial_h, initial_c):  # in a loop, nothing may be known of the states before that is not known after
+        x.set_shape([None, state.shape[0], None])
     if forget_bias:
-        b += tf.concat([tf.fill([n], forget_bias if gate == "f" else 0.0) for gate in gate_order], axis=0)
+        extra = tf.concat([tf.fill([n], forget_bias if gate == "f" else 0.0) for gate in gate_order], axis=0)
+        b = extra if b is None else b + extra
     in_dim = 4 * n if w is None else w.shape[0]
     run = {"loop": _run_loop, "block": _run_block}[kernel or choose_kernel(in_dim=in_dim, num_units=n)]
     h, c = run(x, w, w_re, b, initial_h, initial_c, gate_order)
@@ -89,7 +92,7 @@ def lstm(
 
 
 def choose_kernel(*, in_dim: int, num_units: int) -> Kernel:
-    """The faster kernel, as measured on x86.
+    """The faster kernel, as measured on x86 (``benchmarks/README.md``).
 
     What decides is whether all weights [D + n, 4n] and their gradient stay in a core's second-level cache (about half a
     MiB): then the block kernel wins, as the loop spends most of its time on starting ops.
@@ -105,7 +108,7 @@ def _run_block(
     x: tf.Tensor,
     w: tf.Tensor | None,
     w_re: tf.Tensor,
-    b: tf.Tensor,
+    b: tf.Tensor | None,
     initial_h: tf.Tensor,
     initial_c: tf.Tensor,
     gate_order: GateOrder,
@@ -114,6 +117,8 @@ def _run_block(
     n = w_re.shape[0]
     if w is None:  # the op always multiplies
         w = tf.eye(4 * n)
+    if b is None:
+        b = tf.zeros([4 * n])
     weights, bias = (_to_block_order(a, gate_order) for a in (tf.concat([w, w_re], axis=0), b))
     # Without any sequence the op leaves the gradient of both uninitialised; behind this it is 0.
     has_sequences = tf.shape(x)[1] > 0
@@ -151,25 +156,23 @@ def _run_loop(
     x: tf.Tensor,
     w: tf.Tensor | None,
     w_re: tf.Tensor,
-    b: tf.Tensor,
+    b: tf.Tensor | None,
     initial_h: tf.Tensor,
     initial_c: tf.Tensor,
     gate_order: GateOrder,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """:return: h, c, both [T, B, n]"""
-    z = x
-    if w is not None:  # as two axes: then the matrix product with its bias is a single op
-        frames, batch, in_dim = tf.shape(x)[0], tf.shape(x)[1], w.shape[0]
-        z = tf.matmul(tf.reshape(x, [-1, in_dim]), w)
-    z = tf.nn.bias_add(z, b)
-    if w is not None:
-        z = tf.reshape(z, [frames, batch, w.shape[1]])
+    z = x if w is None else tf.matmul(tf.reshape(x, [-1, w.shape[0]]), w)  # two axes: one product
+    z = z if b is None else tf.nn.bias_add(z, b)
+    z = tf.reshape(z, [tf.shape(x)[0], tf.shape(x)[1], w_re.shape[1]])
 
     @tf.custom_gradient
-    def loop(z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c: tf.Tensor):
+    def loop(
+        z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c: tf.Tensor
+    ) -> tuple[tuple[tf.Tensor, tf.Tensor], Callable[..., tuple[tf.Tensor, ...]]]:
         h, c, saved = _forward_loop(z, w_re, initial_h, initial_c, gate_order)
 
-        def grad(dh: tf.Tensor, dc: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+        def grad(dh: tf.Tensor, dc: tf.Tensor) -> tuple[tf.Tensor, ...]:
             dz, dh_initial, dc_initial = _backward_loop(dh, dc, w_re, saved, gate_order)
             h_before = tf.reshape(h[:-1], [-1, w_re.shape[0]])
             dw_re = tf.matmul(h_before, tf.reshape(dz, [-1, w_re.shape[1]]), transpose_a=True)
@@ -200,14 +203,21 @@ def _forward_loop(
     w_re_transposed = tf.transpose(w_re)
     h, c = tf.transpose(initial_h), tf.transpose(initial_c)
 
-    def body(t, h, c, h_array, c_array, *gate_arrays):
+    def body(
+        t: tf.Tensor,
+        h: tf.Tensor,
+        c: tf.Tensor,
+        h_array: tf.TensorArray,
+        c_array: tf.TensorArray,
+        *gate_arrays: tf.TensorArray,
+    ) -> tuple[Any, ...]:
         gates = z[t] + tf.matmul(w_re_transposed, h)
         gates = dict(zip(gate_order, tf.split(gates, 4, axis=0), strict=True))
         j, i, f, o = tf.tanh(gates["j"]), tf.sigmoid(gates["i"]), tf.sigmoid(gates["f"]), tf.sigmoid(gates["o"])
         c = f * c + i * j
         h = o * tf.tanh(c)
-        gate_arrays = [array.write(t, gate) for array, gate in zip(gate_arrays, (j, i, f, o), strict=True)]
-        return t + 1, h, c, h_array.write(t + 1, h), c_array.write(t + 1, c), *gate_arrays
+        written = (array.write(t, gate) for array, gate in zip(gate_arrays, (j, i, f, o), strict=True))
+        return t + 1, h, c, h_array.write(t + 1, h), c_array.write(t + 1, c), *written
 
     _, _, _, h_array, c_array, *gate_arrays = v1.while_loop(
         lambda t, *_: t < num_frames,
@@ -224,8 +234,8 @@ def _forward_loop(
         back_prop=False,
     )
     c_transposed = c_array.stack()
-    saved = _Saved(*(array.stack() for array in gate_arrays), c=c_transposed)
-    return _transpose_frames(h_array.stack()), _transpose_frames(c_transposed), saved
+    j, i, f, o = (array.stack() for array in gate_arrays)
+    return _transpose_frames(h_array.stack()), _transpose_frames(c_transposed), _Saved(j, i, f, o, c_transposed)
 
 
 def _backward_loop(
@@ -243,7 +253,7 @@ def _backward_loop(
     dh_out, dc_out = _transpose_frames(dh_out), _transpose_frames(dc_out)
     tanh_grad, sigmoid_grad = tf.raw_ops.TanhGrad, tf.raw_ops.SigmoidGrad  # (y, dy) -> dy (1 - y^2), dy y (1 - y)
 
-    def body(t, dh, dc, dz_array):
+    def body(t: tf.Tensor, dh: tf.Tensor, dc: tf.Tensor, dz_array: tf.TensorArray) -> tuple[Any, ...]:
         j, i, f, o = (gate[t] for gate in (saved.j, saved.i, saved.f, saved.o))
         c_before, tanh_c = saved.c[t], tf.tanh(saved.c[t + 1])
         dh += dh_out[t]

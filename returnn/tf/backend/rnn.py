@@ -4,8 +4,8 @@ Contract: outputs are 0 behind the end of a sequence, no gradient comes from the
 that of the last real frame. Direction -1 reads each sequence from its own end: its last state is that after frame 0.
 What does not depend on the previous frame (input times weights plus bias) is computed before the loop for all frames.
 
-T frames, B sequences, D inputs, n units. The cells are in ``rnn_cells.py``. The LSTM without peepholes has a faster kernel, in
-``lstm.py``.
+T frames, B sequences, D inputs, n units. The cells are in ``rnn_cells.py``. The LSTM without peepholes has a faster
+kernel, in ``lstm.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recurrent cells, one frame at a time.
 
-A cell says what of its computation needs the input only (``project``, once for all frames [T, B, ..]) and what needs the frame
-before (``step``, [B, ..]). Whoever runs them decides how: :mod:`.rnn` over a whole sequence.
+A cell says what of its computation needs the input only (``project``, once for all frames [T, B, ..]) and what needs
+the frame before (``step``, [B, ..]). Whoever runs them decides how: :mod:`.rnn` over a whole sequence.
 
 B sequences, D inputs, n units; m @ is the matrix product. Kernels have the rows of the input first, then those of h.
 """
@@ -73,7 +73,7 @@ class LstmCell:
 class ZoneoutLstmCell:
     """An LSTM whose state keeps some of what it was: c'' = c + m (c' - c), and the same for h.
 
-    In training m is 1 with probability 1 - zoneout_factor, else 0, for each element and frame; else m = 1 - zoneout_factor.
+    In training m is 1 with probability 1 - factor, else 0, for each element and frame; otherwise m = 1 - factor.
 
     :param params: kernel [D+n, 4n], bias [4n]
     :param forget_bias:
@@ -131,10 +131,10 @@ class ZoneoutLstmCell:
 
 
 class LayerNormLstmCell:
-    """An LSTM with layer normalisation LN(x) = (x - mean) / sqrt(variance + epsilon) * gamma + beta where it has a gamma.
+    """An LSTM with layer normalisation: LN_X(x) = (x - mean) / sqrt(variance + epsilon) * gamma_X + beta_X, or x.
 
-    z = LN_input_below(x @ W_ff + bias_ff) + LN_state_below(h @ W_re); i, j, f, o = LN_lstm_in(z), then each by LN_i_gate, ..;
-    c' = sigmoid(f) c + sigmoid(i) g(j), normed by LN_new_c; h' = LN_new_h(sigmoid(o) g(c')). State h', c'.
+    z = LN_input_below(x @ W_ff + bias_ff) + LN_state_below(h @ W_re); i, j, f, o = LN_lstm_in(z), i = LN_i_gate(i), ..;
+    c' = LN_new_c(sigmoid(f) c + sigmoid(i) g(j)); h' = LN_new_h(sigmoid(o) g(c')). State h', c'.
 
     :param params: W_ff [D, 4n] and W_re [n, 4n], or W_ff_re [D+n, 4n]; bias_ff or bias_ff_re [4n], or none; ``gamma_X``
         and ``beta_X`` of these X that are to be normed; no beta is 0
@@ -195,7 +195,7 @@ class LayerNormLstmCell:
 
 
 class RhnCell:
-    """Recurrent highway: for each depth [j, t] = s @ depth_<i>/W (+ x @ W + b at the first), s' = s + sigmoid(t) (tanh j - s).
+    """Recurrent highway: at depth i [j, t] = s @ depth_i/W (i = 0: + x @ W + b), s' = s + sigmoid(t) (tanh j - s).
 
     :param params: W [D, 2n], b [2n], depth_0/W, depth_1/W, .. [n, 2n]
     :param masks: s: factor on the s that enters the matrix product, [B, n]

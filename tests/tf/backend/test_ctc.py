@@ -118,6 +118,13 @@ def test_more_labels_than_frames() -> None:
         run(ctc_loss(*args))
 
 
+def test_zero_labels_fail_the_step() -> None:
+    """As the docstring says."""
+    loss = ctc_loss(tf.zeros([2, 1, 4]), tf.constant([2]), tf.constant([[1]]), tf.constant([0]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Labels length is zero in batch 0"):
+        run(loss)
+
+
 def logits_of_paths(paths: list[list[int]], num_classes: int) -> tf.Tensor:
     """Logits [T, B, C] whose best classes are paths [B, T]."""
     return tf.constant(numpy.eye(num_classes, dtype="float32")[numpy.array(paths).T])

@@ -228,6 +228,17 @@ def test_defaults_are_zeros_and_full_length(kernel: str, direction: int) -> None
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_batch_size_may_be_known_of_states_only(kernel: str) -> None:
+    """States [1, n], x [T, ?, D]: the graph builds, with its gradient."""
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, None, 4 * UNITS])
+        state = tf.ones([1, UNITS])
+        out = lstm(x, tf.ones([UNITS, 4 * UNITS]), initial_h=state, initial_c=state, kernel=kernel)
+        (grad,) = session.run(tf.gradients(out.last_h, x), {x: numpy.zeros((2, 1, 4 * UNITS))})
+    assert grad.all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_gradient_inside_of_another_loop(kernel: str) -> None:
     """x <- h of an LSTM over x, three times in a while_loop: as unrolled, values and gradients."""
     rng = numpy.random.RandomState(3)
