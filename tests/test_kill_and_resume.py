@@ -17,7 +17,8 @@ from tensorflow.compat import v1
 
 ROOT = Path(__file__).parent.parent
 NUM_EPOCHS = 6
-CONFIG = """
+CONFIG = (
+    """
 #!rnn.py
 task = "train"
 behavior_version = 30
@@ -45,7 +46,9 @@ log = "./log.txt"
 log_verbosity = [5, 4]
 random_seed = 3
 tf_log_dir = None
-""" % NUM_EPOCHS
+"""
+    % NUM_EPOCHS
+)
 
 
 def start(folder: Path) -> subprocess.Popen:

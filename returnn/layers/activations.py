@@ -13,6 +13,8 @@ from returnn.tensor import Dim, Tensor
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
+from .features import feature_dim_of
+
 if TYPE_CHECKING:
     from returnn.tensor.backend import Backend
 
@@ -49,7 +51,7 @@ class OutputWithActivation:
         if self.activation == "exp":
             return self.x
         if self.activation == "softmax":
-            return rf.log_softmax(self.x, axis=self.x.feature_dim)
+            return rf.log_softmax(self.x, axis=feature_dim_of(self.x))
         if self.activation == "sigmoid":
             return rf.log_sigmoid(self.x)
         return None
@@ -97,8 +99,8 @@ _FUNCTIONS: dict[str, Function] = {
     "negative": _elementwise(rf.neg),
 }
 for _name in (
-    "abs exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh sigmoid log_sigmoid relu elu selu gelu silu swish "
-    "softplus sign ceil floor round"
+    "abs exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh sigmoid log_sigmoid relu elu selu gelu silu "
+    "swish softplus sign ceil floor round"
 ).split():
     _FUNCTIONS[_name] = _elementwise(getattr(rf, _name))
 
@@ -107,8 +109,8 @@ KNOWN_NAMES = sorted(_FUNCTIONS)
 
 def get_activation(name: str | None, *, backend: Backend) -> Function | None:
     """
-    :param name: None, "", "none", "identity": no function. With "(" an expression of x, in the framework behind the backend.
-        With an operator: numbers and other names. Else a name known here, or to that framework.
+    :param name: None, "", "none", "identity": no function. With "(" an expression of x, in the framework behind the
+        backend. With an operator: numbers and other names. Else a name known here, or to that framework.
     :param backend: of the network
     :return: function, or None for identity
     :raises ConfigError: unknown name

@@ -21,6 +21,7 @@ from returnn.util.errors import ConfigError
 
 from . import batch_norm as batch_norm_module
 from .activations import OutputWithActivation
+from .features import feature_dim_of
 from .initializers import parse_initializer
 from .out_type import apply_out_type
 from .reuse_params import ReuseParams, WantedParam
@@ -76,7 +77,8 @@ class LayerBase:
     darc1: float | None = None
     """adds darc1 * max over features of the sum over frames of abs(output before activation) to the objective"""
     spatial_smoothing: float = 0.0
-    """adds spatial_smoothing * sum of squares of the high-pass filtered output, features as an image, to the objective"""
+    """adds spatial_smoothing * sum of squares of the high-pass filtered output, features as an image, to the
+    objective"""
     batch_norm: bool | dict[str, Any] = False
     """normalise the output over the batch; or a dict of options"""
     reuse_params: ReuseParams | str | dict[str, Any] | None = None
@@ -138,9 +140,9 @@ class LayerBase:
 
     # ---- what a layer class overrides
 
-    def compute(self, *inputs: Tensor) -> Tensor:
+    def compute(self, *inputs: Any, **_: Any) -> Tensor:
         """
-        :param inputs: outputs of the sources
+        :param inputs: outputs of the sources, Tensors; a layer class names those that it takes
         :return: output; on templates without value
         """
         raise NotImplementedError
@@ -215,7 +217,7 @@ class LayerBase:
         if not self.sources:
             raise ConfigError("%s without sources needs get_out_data_from_opts, or out_type" % type(self).__name__)
         template = common_layout(unify([s.output.copy_template() for s in self.sources]))
-        out_dim = self.resolve_out_dim(required=False)
+        out_dim = self.resolve_out_dim()
         if out_dim is None or template.feature_dim_or_sparse_dim == out_dim:
             return template
         if template.feature_dim_axis is not None:
@@ -241,9 +243,8 @@ class LayerBase:
                 return value.raw_tensor  # out_type gave other names to the same axes
             raise
 
-    def resolve_out_dim(self, *, required: bool = True) -> Dim | None:
+    def resolve_out_dim(self) -> Dim | None:
         """
-        :param required: raise an error if nothing says it
         :return: ``out_dim``, or a dim of size ``n_out``, or that of the target
         """
         if self.out_dim is not None:
@@ -256,8 +257,15 @@ class LayerBase:
             return self.make_dim("out", self.n_out, kind=DimKind.Feature)
         if isinstance(self.out_type, dict) and isinstance(self.out_type.get("dim"), int):
             return self.make_dim("out", self.out_type["dim"], kind=DimKind.Feature)
-        dim = out_dim_from_target(self)
-        if dim is None and required:
+        return out_dim_from_target(self)
+
+    def required_out_dim(self) -> Dim:
+        """
+        :return: see :func:`resolve_out_dim`
+        :raises ConfigError: nothing says it
+        """
+        dim = self.resolve_out_dim()
+        if dim is None:
             raise ConfigError("n_out, out_dim or target is needed: nothing says how many outputs the layer has")
         return dim
 
@@ -332,8 +340,9 @@ class LayerBase:
     @contextmanager
     def var_creation_scope(self) -> Iterator[None]:
         """
-        For layers of users, who make variables with the functions of the framework behind the backend: inside, these are in the
-        scope of this layer, outside of any loop, and ``reuse_params`` holds. Pass each one to :func:`add_param`.
+        For layers of users, who make variables with the functions of the framework behind the backend: inside, these
+        are in the scope of this layer, outside of any loop, and ``reuse_params`` holds. Pass each one to
+        :func:`add_param`.
         """
         with self.network.var_creation_scope(self):
             yield
@@ -388,20 +397,21 @@ class LayerBase:
         """Kawaguchi et al., Generalization in Deep Learning, 2017: max over features of the sum of absolute values"""
         x = self.output_before_activation.x if self.output_before_activation else self.output
         total = rf.reduce_sum(rf.abs(x), axis=[d for d in x.dims if d != x.feature_dim])
-        return rf.reduce_max(total, axis=x.feature_dim)
+        return rf.reduce_max(total, axis=feature_dim_of(x))
 
     def _high_pass_energy(self) -> Tensor:
         """features as a w x h image; each pixel minus the mean of its 8 neighbours, around the borders"""
         x = self.output.copy_with_feature_last()
-        size = x.dim
+        features = feature_dim_of(x)
+        size = features.require_static()
         width = max(w for w in range(1, int(size**0.5) + 1) if size % w == 0)
         rows = Dim(width, description="rows", auto_generated=True)
         columns = Dim(size // width, description="columns", auto_generated=True)
-        image = rf.split_dims(x, axis=x.feature_dim, dims=[rows, columns])
+        image = rf.split_dims(x, axis=features, dims=[rows, columns])
         center = image
         for axis in (rows, columns):
             up, _ = rf.concat(*_rolled(image, axis, 1), out_dim=axis)
-            down, _ = rf.concat(*_rolled(image, axis, axis.dimension - 1), out_dim=axis)
+            down, _ = rf.concat(*_rolled(image, axis, axis.require_static() - 1), out_dim=axis)
             image = up + down + image
         high = center * (1.0 + 1.0 / 8.0) - image * (1.0 / 8.0)
         return rf.reduce_sum(rf.square(high), axis=high.dims)

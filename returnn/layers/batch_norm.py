@@ -1,7 +1,7 @@
 """Batch normalisation (Ioffe and Szegedy, 2015), of a layer class and of the option ``batch_norm`` of any layer.
 
-y = (x - mean) / sqrt(variance + epsilon) * gamma + beta for each feature. Mean and (biased) variance are those of all frames
-of the batch in training, else running ones: running += momentum * (batch - running).
+y = (x - mean) / sqrt(variance + epsilon) * gamma + beta for each feature. Mean and (biased) variance are those of all
+frames of the batch in training, else running ones: running += momentum * (batch - running).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
+from .features import feature_dim_of
 from .initializers import offset_init
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def batch_norm(
         raise ConfigError(
             "batch_norm: unknown option %r.%s Options: %s" % (key, did_you_mean(key, OPTIONS), ", ".join(OPTIONS))
         )
-    if x.feature_dim is None:
-        raise ConfigError("batch_norm: %s has no feature axis" % x.short_repr())
+    feature_dim_of(x)
     new = BehaviorVersion.get() >= 12
     momentum = (0.1 if new else 0.99) if momentum is None else momentum
     only_in_training = new if update_sample_only_in_training is None else update_sample_only_in_training
@@ -95,10 +95,8 @@ def batch_norm(
     )
     run_mean, run_variance = (mean, variance) if delay else (new_mean_value, new_variance_value)
     if not delay and only_in_training:
-        run_mean, run_variance = (
-            network.cond_on_train(lambda new=new, old=old: new, lambda new=new, old=old: old)
-            for new, old in ((new_mean_value, mean), (new_variance_value, variance))
-        )
+        run_mean = network.cond_on_train(lambda: new_mean_value, lambda: mean)
+        run_variance = network.cond_on_train(lambda: new_variance_value, lambda: variance)
     in_training = (
         batch_mean * (1.0 - use_sample) + run_mean * use_sample if use_sample else batch_mean,
         batch_variance * (1.0 - use_sample) + run_variance * use_sample if use_sample else batch_variance,
@@ -125,7 +123,7 @@ class _Params:
         self.layer = layer
         self.version = version
         self.prefix = {0: "%s_%s_" % (layer.name.split("/")[-1], layer.output_name), 1: "", 2: "v2_"}[version]
-        self.feature = x.feature_dim
+        self.feature = feature_dim_of(x)
         ones = [layer.make_dim("batch_norm:one%i" % i, 1) for i in range(x.batch_ndim)]
         self.dims: list[Dim] = [d if d == self.feature else ones[i] for i, d in enumerate(x.dims)]
         self.vars: dict[str, Any] = {}

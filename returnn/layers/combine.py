@@ -14,6 +14,7 @@ from returnn.util.suggest import did_you_mean
 
 from .activations import OutputWithActivation, get_activation
 from .base import LayerBase
+from .features import feature_dim_of
 from .registry import layer_class
 from .unify import common_layout, unify
 
@@ -47,8 +48,8 @@ class CombineLayer(LayerBase):
     """
 
     kind: str | None = None
-    """add, sub, mul, truediv, floordiv, mod, pow, maximum, minimum, logical_and, logical_or, squared_difference, logaddexp (or
-    + - * / // % **), average, eval, or a function of two arguments of the framework. Must be given"""
+    """add, sub, mul, truediv, floordiv, mod, pow, maximum, minimum, logical_and, logical_or, squared_difference,
+    logaddexp (or + - * / // % **), average, eval, or a function of two arguments of the framework. Must be given"""
     eval: str | Callable[..., Any] | None = None
     """for kind eval: expression of ``source(i)``, or a function with the keyword arguments ``source`` and ``self``"""
     eval_locals: dict[str, Any] | None = None
@@ -69,7 +70,7 @@ class CombineLayer(LayerBase):
         self._check_broadcast(sources)
         y = self._combined(sources)
         if self.with_bias:
-            y = y + self.param("b", [y.feature_dim])
+            y = y + self.param("b", [feature_dim_of(y)])
         function = get_activation(self.activation, backend=self.network.backend)
         if function is not None:
             self.output_before_activation = OutputWithActivation(y, self.activation)
@@ -88,9 +89,10 @@ class CombineLayer(LayerBase):
             )
 
     def _combined(self, sources: tuple[Tensor, ...]) -> Tensor:
-        if self.kind == "eval":
+        name = self.kind or ""
+        if name == "eval":
             return self._evaluated(sources)
-        kind = "add" if self.kind == "average" else _ALIASES.get(self.kind, self.kind)
+        kind = "add" if name == "average" else _ALIASES.get(name, name)
         function = None if kind in _KINDS else self.network.backend.function_by_name(kind)
         if kind not in _KINDS and function is None:
             known = sorted(_KINDS | {"average", "eval"})
@@ -138,7 +140,7 @@ class CombineLayer(LayerBase):
             return self.eval(source=access, self=self, **(self.eval_locals or {}))
         names = dict(self.network.backend.user_code_globals(), source=access, self=self, **(self.eval_locals or {}))
         try:
-            return eval(compile(self.eval, "<eval of layer %r>" % self.name, "eval"), names)
+            return eval(compile(self.eval or "", "<eval of layer %r>" % self.name, "eval"), names)
         except UserError:
             raise
         except SyntaxError as exc:
@@ -189,7 +191,9 @@ class _SourceAccess:
         :param as_data: the Tensor; as_layer: the layer; else the raw value
         """
         if not 0 <= i < len(self._sources):
-            raise ConfigError("source(%r): there is no such one, there are %i, counted from 0" % (i, len(self._sources)))
+            raise ConfigError(
+                "source(%r): there is no such one, there are %i, counted from 0" % (i, len(self._sources))
+            )
         self._used.add(i)
         if as_layer:
             return self._layer.sources[i]

@@ -52,8 +52,8 @@ class ConcatInputLayer(LayerBase):
     dropout: float = 0.0
     """probability of zero, on the input, in training; in (0, 1), or 0 for none"""
     dropout_noise_shape: dict[Any, Any] | tuple[Any, ...] | list[Any] | None = None
-    """axis description -> -1 or None: own noise along it, 1: the same all along it; "*": all others. By default batch and time
-    share the noise. Or a tuple in axis order."""
+    """axis description -> -1 or None: own noise along it, 1: the same all along it; "*": all others. By default batch
+    and time share the noise. Or a tuple in axis order."""
     dropout_axis: Any = None
     """axes with own noise; all others share it. Instead of ``dropout_noise_shape``"""
     dropout_on_forward: bool = False
@@ -63,7 +63,7 @@ class ConcatInputLayer(LayerBase):
     in_dim: Dim | None = None
     """the feature axis of the input"""
 
-    input_data = None
+    input_data: Any = None
     """input of this layer: sources joined, with dropout; a Tensor"""
 
     def _set_opts(self, **kwargs: Any) -> None:

@@ -89,8 +89,8 @@ _CLASS_NAMES = {"".join(part.title() for part in name.split("_")): name for name
 
 def parse_initializer(value: Any, *, layer: LayerBase) -> init.ParamInit:
     """
-    :param value: number; array; name, with or without ``_initializer``; expression of such names with arguments, also of
-        ``math``, ``numpy`` and ``layer``; or dict with "class" (``VarianceScaling``, ...) and its options
+    :param value: number; array; name, with or without ``_initializer``; expression of such names with arguments, also
+        of ``math``, ``numpy`` and ``layer``; or dict with "class" (``VarianceScaling``, ...) and its options
     :param layer: whose network gives the seed, if the initialiser needs one and has none
     :return: without backend
     :raises ConfigError: not understood; lists the names

@@ -10,6 +10,7 @@ from returnn.util.errors import ConfigError
 
 from .activations import OutputWithActivation, get_activation
 from .concat_input import ConcatInputLayer
+from .features import static_feature_dim_of
 from .initializers import offset_init
 from .registry import layer_class
 
@@ -35,10 +36,8 @@ class LinearLayer(ConcatInputLayer):
     """store ``W`` as [F_out, F_in]"""
 
     def compute(self, x: Tensor) -> Tensor:
-        in_dim = x.feature_dim_or_sparse_dim
-        if in_dim is None or in_dim.dimension is None:
-            raise ConfigError("the input %s has no static feature dim" % x.short_repr())
-        out_dim = self.resolve_out_dim()
+        in_dim = static_feature_dim_of(x)
+        out_dim = self.required_out_dim()
         if in_dim == out_dim:  # the config has one Dim for both sides of the matrix: tell them apart
             in_dim = self.make_dim("in", in_dim.dimension, kind=in_dim.kind)
             x = (
@@ -53,7 +52,7 @@ class LinearLayer(ConcatInputLayer):
             y = y.copy_move_axis(y.get_axis_from_dim(out_dim), -1)
         else:
             y = rf.matmul(x, w, reduce=in_dim)
-            y = y.copy_move_axis(-1, x.feature_dim_axis)
+            y = y.copy_move_axis(-1, x.get_axis_from_dim(in_dim))
         y.time_dim_axis = x.time_dim_axis
         y.feature_dim = out_dim
         if self.with_bias:

@@ -7,10 +7,10 @@ from typing import Any
 import returnn.frontend as rf
 from returnn.frontend.init import Constant
 from returnn.tensor import Tensor
-from returnn.util.errors import ConfigError
 
 from . import batch_norm
 from .concat_input import ConcatInputLayer
+from .features import feature_dim_of
 from .registry import layer_class
 
 
@@ -25,11 +25,10 @@ class LayerNormLayer(ConcatInputLayer):
     """added to the variance"""
 
     def compute(self, x: Tensor) -> Tensor:
-        if x.feature_dim is None:
-            raise ConfigError("the input %s has no feature axis" % x.short_repr())
-        scale = self.param("scale", [x.feature_dim], init=Constant(1.0))
-        bias = self.param("bias", [x.feature_dim], init=Constant(0.0))
-        return rf.layer_norm(x, axis=x.feature_dim, scale=scale, bias=bias, epsilon=self.epsilon)
+        feature_dim = feature_dim_of(x)
+        scale = self.param("scale", [feature_dim], init=Constant(1.0))
+        bias = self.param("bias", [feature_dim], init=Constant(0.0))
+        return rf.layer_norm(x, axis=feature_dim, scale=scale, bias=bias, epsilon=self.epsilon)
 
 
 @layer_class("batch_norm")

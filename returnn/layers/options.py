@@ -1,13 +1,17 @@
-"""Which options a layer class has: the typed public attributes of its classes, and the arguments of users' ``__init__``."""
+"""Which options a layer class has: the typed public attributes of its classes, and the arguments of users'
+``__init__``."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from .base import LayerBase
 
 _NOT_OPTIONS = {"layer_class", "name", "network", "output", "sources", "self", "kwargs"}
 
@@ -16,7 +20,7 @@ class UnknownLayerOption(ConfigError, TypeError):
     """The layer has no such option."""
 
 
-def option_names(cls: type) -> list[str]:
+def option_names(cls: type[LayerBase]) -> list[str]:
     """
     :param cls: layer class
     :return: sorted
@@ -27,14 +31,14 @@ def option_names(cls: type) -> list[str]:
             continue
         names |= set(vars(base).get("__annotations__", {}))
         if "__init__" in vars(base):
-            names |= _named_parameters(base.__init__)
+            names |= _named_parameters(vars(base)["__init__"])
         own_template = vars(base).get("get_out_data_from_opts")
         if own_template is not None:
             names |= _named_parameters(own_template.__func__) - {"cls"}
     return sorted(n for n in names - _NOT_OPTIONS if not n.startswith("_"))
 
 
-def check_options(cls: type, opts: dict[str, Any], *, where: str) -> None:
+def check_options(cls: type[LayerBase], opts: dict[str, Any], *, where: str) -> None:
     """
     :param cls: layer class
     :param opts: after ``transform_config_dict``
@@ -60,5 +64,5 @@ def _named_parameters(function: Callable[..., Any]) -> set[str]:
     return {p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
 
 
-def _own_init_parameters(cls: type) -> list[inspect.Parameter]:
-    return list(inspect.signature(cls.__init__).parameters.values())
+def _own_init_parameters(cls: type[LayerBase]) -> list[inspect.Parameter]:
+    return list(inspect.signature(cls).parameters.values())

@@ -17,8 +17,8 @@ def apply_out_type(layer: LayerBase, output: Tensor) -> Tensor:
     """
     :param layer:
     :param output: template, as the layer's class has it
-    :return: with ``out_type``. A ``shape`` starts a new layout: batch first, unless ``batch_dim_axis`` says otherwise; dims of
-        the same size, and dynamic ones in their order, are those of the old one.
+    :return: with ``out_type``. A ``shape`` starts a new layout: batch first, unless ``batch_dim_axis`` says otherwise;
+        dims of the same size, and dynamic ones in their order, are those of the old one.
     """
     out_type = layer.out_type
     if out_type is None:
@@ -87,10 +87,11 @@ def _with_changes(layer: LayerBase, output: Tensor, opts: dict[str, Any]) -> Ten
     if dtype is None and sparse and not output.sparse:
         dtype = "int32"
     dims = list(output.dims)
-    if sparse and not output.sparse and output.feature_dim is not None:
-        dims.pop(output.feature_dim_axis)
-    elif not sparse and dim is not None and output.feature_dim is not None and output.dim != dim:
-        dims[output.feature_dim_axis] = layer.make_dim("out_type", dim, kind=Dim.Types.Feature)
+    feature_axis = output.feature_dim_axis
+    if sparse and not output.sparse and feature_axis is not None:
+        dims.pop(feature_axis)
+    elif not sparse and dim is not None and feature_axis is not None and output.dim != dim:
+        dims[feature_axis] = layer.make_dim("out_type", dim, kind=Dim.Types.Feature)
         return output.copy_template_new_dim_tags(dims, keep_special_axes=True)
     return output.like(None, dims=dims, dtype=dtype, sparse_dim=sparse_dim if sparse else None)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
@@ -22,6 +22,7 @@ BUILTIN_MODULES = ["source", "linear", "shape", "combine", "reduce", "norm", "co
 
 _classes: dict[str, type[LayerBase]] = {}
 _builtin_loaded = False
+AnyLayer = TypeVar("AnyLayer", bound="LayerBase")
 
 
 class UnknownLayerClass(ConfigError):
@@ -35,6 +36,8 @@ def register_layer_class(layer_class: type[LayerBase], *aliases: str) -> type[La
     :return: the same class
     :raises ConfigError: another class has that name
     """
+    if not layer_class.layer_class:
+        raise ConfigError("%r has no name: set its attribute layer_class" % layer_class)
     for name in (layer_class.layer_class, *aliases):
         other = _classes.setdefault(name, layer_class)
         if other is not layer_class:
@@ -42,7 +45,7 @@ def register_layer_class(layer_class: type[LayerBase], *aliases: str) -> type[La
     return layer_class
 
 
-def layer_class(name: str, *aliases: str) -> Callable[[type], type]:
+def layer_class(name: str, *aliases: str) -> Callable[[type[AnyLayer]], type[AnyLayer]]:
     """
     Decorator for built-in layers.
 
@@ -50,9 +53,10 @@ def layer_class(name: str, *aliases: str) -> Callable[[type], type]:
     :param aliases: further names
     """
 
-    def decorate(cls: type) -> type:
+    def decorate(cls: type[AnyLayer]) -> type[AnyLayer]:
         cls.layer_class = name
-        return register_layer_class(cls, *aliases)
+        register_layer_class(cls, *aliases)
+        return cls
 
     return decorate
 
@@ -73,7 +77,7 @@ def auto_register_layer_classes(values: Iterable[Any] | dict[str, Any] | ModuleT
     if isinstance(values, dict):
         values = values.values()
     for value in list(values):
-        if isinstance(value, type) and "layer_class" in vars(value) and value.layer_class:
+        if isinstance(value, type) and vars(value).get("layer_class"):
             register_layer_class(value)
 
 
@@ -89,7 +93,14 @@ def get_layer_class(name: str, raise_exception: bool = True) -> type[LayerBase] 
         return _classes[name]
     if not raise_exception:
         return None
-    raise UnknownLayerClass("unknown layer class %r.%s" % (name, did_you_mean(name, _classes)))
+    raise unknown_layer_class(name)
+
+
+def unknown_layer_class(name: str) -> UnknownLayerClass:
+    """
+    :return: error with the nearest names
+    """
+    return UnknownLayerClass("unknown layer class %r.%s" % (name, did_you_mean(str(name), _classes)))
 
 
 def get_layer_class_name_list() -> list[str]:

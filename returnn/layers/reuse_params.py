@@ -54,8 +54,8 @@ class ReuseParams:
         :param reuse_layer: has the parameters
         :param map: per parameter name another source, or None: the layer makes its own one. If given, it must list all
             parameters, unless ``auto_create_missing``
-        :param custom: function of the keywords base_layer, reuse_layer, name, full_name, shape, dtype, getter; returns the value.
-            ``getter()`` makes the variable that the layer would have had
+        :param custom: function of the keywords base_layer, reuse_layer, name, full_name, shape, dtype, getter; returns
+            the value. ``getter()`` makes the variable that the layer would have had
         :param auto_create_missing: parameters that are in none of these are made
         :param layer_output: the value is the output of this layer
         :param shape: dims of ``layer_output``, in the order of the parameter's; its own order by default
@@ -113,14 +113,14 @@ class ReuseParams:
             source = self.map[wanted.name]
             return wanted.create(wanted.full_name) if source is None else source.get(wanted)
         if self.custom is not None:
-            return self._from_custom(wanted)
+            return self._from_custom(self.custom, wanted)
         if self.layer_output is not None:
-            return self._from_layer_output(wanted)
+            return self._from_output_of(self.layer_output, wanted)
         layer = self.reuse_layer
         if isinstance(layer, UnbuiltLayer):
             return wanted.create(layer.param_name(wanted.name))
         var = None if layer is None else layer.find_param(wanted.name)
-        if var is not None:
+        if layer is not None and var is not None:
             value = wanted.layer.network.param_tensor(var)
             if value.batch_shape != wanted.shape:
                 text = "reuse_params: parameter %r of layer %r has the shape %s, but %s is needed"
@@ -128,22 +128,18 @@ class ReuseParams:
             return var, value.raw_tensor
         if self.auto_create_missing:
             return wanted.create(wanted.full_name)
-        self._raise_missing(wanted.name)
+        raise self._missing(wanted.name)
 
-    def _raise_missing(self, name: str) -> Any:
+    def _missing(self, name: str) -> ConfigError:
         if self.reuse_layer is None:
-            known = sorted(self.map or ())
-            text = "reuse_params: parameter %r is not in map, which has: %s. Set it to None there, or set auto_create_missing."
-            raise ConfigError(text % (name, ", ".join(known) or "nothing"))
+            text = "parameter %r is not in map, which has: %s. Set it to None there, or set auto_create_missing."
+            return ConfigError("reuse_params: " + text % (name, ", ".join(sorted(self.map or ())) or "nothing"))
         known = sorted(self.reuse_layer.params)
-        text = "reuse_params: layer %r has no parameter %r, only: %s.%s"
-        raise ConfigError(
-            text
-            % (self.reuse_layer.name, name, ", ".join(known) or "none", " Set auto_create_missing to make new ones.")
-        )
+        text = "layer %r has no parameter %r, only: %s. Set auto_create_missing to make new ones."
+        return ConfigError("reuse_params: " + text % (self.reuse_layer.name, name, ", ".join(known) or "none"))
 
-    def _from_custom(self, wanted: WantedParam) -> Param:
-        value = self.custom(
+    def _from_custom(self, function: Callable[..., Any], wanted: WantedParam) -> Param:
+        value = function(
             base_layer=wanted.layer,
             reuse_layer=self.reuse_layer,
             name=wanted.name,
@@ -154,14 +150,14 @@ class ReuseParams:
         )
         return None, wanted.layer.network.backend.convert(value)
 
-    def _from_layer_output(self, wanted: WantedParam) -> Param:
-        output = self.layer_output.output
+    def _from_output_of(self, layer: LayerBase, wanted: WantedParam) -> Param:
+        output = layer.output
         dims = self.shape or output.dims
         sizes = [d.dimension for d in dims]
         if sizes != list(wanted.shape) or set(dims) != set(output.dims):
             raise DimError(
                 "reuse_params: parameter %r has the shape %s, but layer %r gives %s"
-                % (wanted.name, list(wanted.shape), self.layer_output.name, output.short_repr())
+                % (wanted.name, list(wanted.shape), layer.name, output.short_repr())
             )
         return None, output.copy_transpose(dims).raw_tensor
 

@@ -67,15 +67,15 @@ class ActivationLayer(ConcatInputLayer):
 
 @layer_class("merge_dims")
 class MergeDimsLayer(ConcatInputLayer):
-    """Several axes become one, row-major. With the feature axis among them it is the new feature axis; with the batch axis it is
-    the new batch axis, padding included.
+    """Several axes become one, row-major. With the feature axis among them it is the new feature axis; with the batch
+    axis it is the new batch axis, padding included.
     """
 
     axes: Any = None
     """axis descriptions; must be given"""
     keep_order: bool | None = None
-    """merge in the order of ``axes``, which must be a list then; else in the order of the input. Default: False, True from
-    behaviour version 6 on"""
+    """merge in the order of ``axes``, which must be a list then; else in the order of the input. Default: False, True
+    from behaviour version 6 on"""
 
     def compute(self, x: Tensor) -> Tensor:
         if self.axes is None:
@@ -133,7 +133,7 @@ class SplitDimsLayer(ConcatInputLayer):
         axis = x.dims[number]
         if axis.is_dynamic:
             self.recurrent = True
-        dims = self._new_dims(axis, is_feature=number == x.feature_dim_axis)
+        dims = self._new_dims(axis, list(self.dims), is_feature=number == x.feature_dim_axis)
         y = rf.split_dims(
             x,
             axis=axis,
@@ -148,23 +148,24 @@ class SplitDimsLayer(ConcatInputLayer):
             y.time_dim_axis = number + next((i for i, d in enumerate(dims) if d.is_dynamic), 0)
         return y
 
-    def _new_dims(self, axis: Dim, *, is_feature: bool) -> list[Dim]:
-        sizes = [d.dimension if isinstance(d, Dim) else d for d in self.dims]
+    def _new_dims(self, axis: Dim, given: list[int | Dim], *, is_feature: bool) -> list[Dim]:
+        sizes = [d.dimension if isinstance(d, Dim) else d for d in given]
         open_places = [i for i, n in enumerate(sizes) if n in (-1, None)]
         factor = 1
         for n in sizes:
             if n is not None and not isinstance(n, int):
-                raise ConfigError("dims must be ints or Dims, but are %r" % (self.dims,))
+                raise ConfigError("dims must be ints or Dims, but are %r" % (given,))
             factor *= n if n not in (-1, None) else 1
         if len(open_places) > 1:
-            raise ConfigError("dims has more than one -1: %r" % (self.dims,))
+            raise ConfigError("dims has more than one -1: %r" % (given,))
         if axis.is_dynamic and not open_places:
-            raise ConfigError("axis %s is dynamic: one of dims must be -1, but they are %r" % (axis, self.dims))
-        if axis.is_static and (axis.dimension % factor if open_places else axis.dimension != factor):
-            why = "%i is not %s%i" % (axis.dimension, "a multiple of " if open_places else "", factor)
-            raise ConfigError("axis %s cannot be split into %r: %s" % (axis, tuple(self.dims), why))
+            raise ConfigError("axis %s is dynamic: one of dims must be -1, but they are %r" % (axis, given))
+        size = axis.dimension
+        if size is not None and (size % factor if open_places else size != factor):
+            why = "%i is not %s%i" % (size, "a multiple of " if open_places else "", factor)
+            raise ConfigError("axis %s cannot be split into %r: %s" % (axis, tuple(given), why))
         res = []
-        for i, dim in enumerate(self.dims):
+        for i, dim in enumerate(given):
             last = is_feature and i == len(sizes) - 1
             if i in open_places:
                 res.append(self._rest_dim(axis, factor, i, dim, last))
@@ -175,7 +176,7 @@ class SplitDimsLayer(ConcatInputLayer):
         return res
 
     def _rest_dim(self, axis: Dim, factor: int, place: int, given: int | Dim, last: bool) -> Dim:
-        if axis.is_static:
+        if axis.dimension is not None:
             size = axis.dimension // factor
             if factor == 1 and (axis.kind is DimKind.Feature) == last:
                 rest = axis
@@ -190,8 +191,9 @@ class SplitDimsLayer(ConcatInputLayer):
 
 @layer_class("window")
 class WindowLayer(ConcatInputLayer):
-    """A new axis of size w right behind the axis: frame t sees x[t - left], .., x[t + right], zeros outside. Batch-major; from
-    behaviour version 18 on the axis and the window are in front. A window over features is the feature axis then.
+    """A new axis of size w right behind the axis: frame t sees x[t - left], .., x[t + right], zeros outside.
+    Batch-major; from behaviour version 18 on the axis and the window are in front. A window over features is the
+    feature axis then.
     """
 
     recurrent = True

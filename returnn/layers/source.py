@@ -33,7 +33,8 @@ class SourceLayer(LayerBase):
 
 
 class DataNotAvailableLayer(LayerBase):
-    """Stands for a layer that depends on targets, where there are none: it has no value, and nothing that is built needs it."""
+    """Stands for a layer that depends on targets, where there are none: it has no value, and nothing that is built
+    needs it."""
 
     layer_class = ":data-not-available"
     _default_source = None

@@ -27,9 +27,10 @@ class SubnetworkLayer(ConcatInputLayer):
 
     subnetwork: dict[str, Any] | None = None
     """layer dict; must be given"""
+    _inner_output: LayerBase
     concat_sources: bool = True
-    """inside, ``data`` are the sources joined on the feature axis; False: ``data:0``, .. and ``data:NAME``, and ``data`` is
-    the first"""
+    """inside, ``data`` are the sources joined on the feature axis; False: ``data:0``, .. and ``data:NAME``, and
+    ``data`` is the first"""
 
     @classmethod
     def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def resolve_target_layers(d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
     """
-    Finds layers that are targets, in place: ``_target_layers`` by the text in the config. Without losses, a target only matters
-    where it decides the output dim.
+    Finds layers that are targets, in place: ``_target_layers`` by the text in the config. Without losses, a target only
+    matters where it decides the output dim.
 
     :param d: options of a layer
     """

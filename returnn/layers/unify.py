@@ -1,7 +1,7 @@
 """Which axes of several sources are the same one, as old configs mean it.
 
-rf matches dims by identity alone. In the layer dict, features of equal size are the same axis, an axis of size 1 is repeated
-over the other's, and a dynamic axis whose lengths are not known is the one of another source.
+rf matches dims by identity alone. In the layer dict, features of equal size are the same axis, an axis of size 1 is
+repeated over the other's, and a dynamic axis whose lengths are not known is the one of another source.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def unify(sources: Sequence[Tensor], *, features: bool = True) -> list[Tensor]:
 def common_layout(sources: Sequence[Tensor]) -> Tensor:
     """
     :param sources: unified
-    :return: template with all their axes: those of the first one that has most, and what only others have where it belongs by
-        its kind
+    :return: template with all their axes: those of the first one that has most, and what only others have where it
+        belongs by its kind
     """
     res = max(sources, key=lambda x: len(x.dims)).copy_template()
     for x in sources:

@@ -1,9 +1,9 @@
 """Builds layers in the order of their dependencies.
 
-A layer names what it depends on only while its options are resolved. So that is tried; if a layer it asks for is not there
-yet, the attempt is given up, that layer comes first, and then it is tried again. The work stands on a list, not on the Python
-stack: long chains of layers are no problem, and a circle is seen at once. Sub-networks are networks of their own on the same
-list, so that each of their layers is built only when something needs it.
+A layer names what it depends on only while its options are resolved. So that is tried; if a layer it asks for is not
+there yet, the attempt is given up, that layer comes first, and then it is tried again. The work stands on a list, not
+on the Python stack: long chains of layers are no problem, and a circle is seen at once. Sub-networks are networks of
+their own on the same list, so that each of their layers is built only when something needs it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from returnn.layers.base import LayerBase
 from returnn.layers.options import UnknownLayerOption, check_options
 from returnn.layers.out_type import check_output
-from returnn.layers.registry import UnknownLayerClass, get_layer_class
+from returnn.layers.registry import UnknownLayerClass, get_layer_class, unknown_layer_class
 from returnn.layers.source import DataNotAvailableLayer
 from returnn.log import log
 from returnn.tensor import Tensor
@@ -134,7 +134,7 @@ def _construct(net: Network, name: str) -> LayerBase:
     opts = dict(net.layers_desc[name])
     where = _place(net, name)
     cls: type[LayerBase] | None = None
-    about = {"layer_name": name, "network": net, "net_dict": net.layers_desc}
+    about: dict[str, Any] = {"layer_name": name, "network": net, "net_dict": net.layers_desc}
     try:
         cls = _layer_class_of(opts)
         opts.update(_network=net, _name=name)
@@ -174,11 +174,11 @@ def _layer_class_of(opts: dict[str, Any]) -> type[LayerBase]:
     name = opts.pop("class")
     if isinstance(name, type) and issubclass(name, LayerBase):
         return name
-    try:
-        return get_layer_class(name)
-    except UnknownLayerClass:
+    layer_class = get_layer_class(name, raise_exception=False)
+    if layer_class is None:
         opts["class"] = name
-        raise
+        raise unknown_layer_class(name)
+    return layer_class
 
 
 def _all_problems(net: Network, kind: type[ConfigError], *, first: str) -> list[str]:

@@ -114,7 +114,7 @@ class ExternData(TensorDict):
 
     def _check_key(self, key: str, dataset: Any) -> None:
         data = self.data[key]
-        checks = [
+        checks: list[tuple[str, Any, Any]] = [
             ("sparse", data.sparse, dataset.is_data_sparse(key)),
             ("dtype", data.dtype, dataset.get_data_dtype(key)),
         ]

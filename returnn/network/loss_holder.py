@@ -102,8 +102,8 @@ class LossHolder:
 
     def get_norm_factor(self) -> Any:
         """
-        :return: raw float scalar, or a number: 1 / frames of the targets; without target those of the output; without time
-            1 / sequences
+        :return: raw float scalar, or a number: 1 / frames of the targets; without target those of the output; without
+            time 1 / sequences
         """
         return self._cached("norm", self._norm_factor)
 

@@ -24,8 +24,8 @@ class UnknownLossOption(ConfigError, TypeError):
 
 def make_loss(network: Network, d: dict[str, Any], get_layer: Callable[[str], LayerBase]) -> None:
     """
-    Puts a loss object into the options of a layer, in place. ``_loss_name`` stays where losses are not built: it decides the
-    output dim.
+    Puts a loss object into the options of a layer, in place. ``_loss_name`` stays where losses are not built: it
+    decides the output dim.
 
     :param network: that the layer is in
     :param d: options of the layer

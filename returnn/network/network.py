@@ -32,7 +32,8 @@ _current: list[Network] = []
 
 
 class Network:
-    """A layer dict, built. A sub-network is a Network too, with ``parent_net``; parameters and data belong to the root."""
+    """A layer dict, built. A sub-network is a Network too, with ``parent_net``; parameters and data belong to the
+    root."""
 
     backend: Backend
 
@@ -62,16 +63,19 @@ class Network:
         self.parent_net = parent_net
         self.parent_layer = parent_layer
         self.name = name or ("root" if parent_net is None else "")
+        if config is None and parent_net is not None:
+            config = parent_net.get_config()
         if config is None:
-            config = parent_net._config if parent_net else get_global_config(return_empty_if_none=True)
-        self._config = config
+            config = get_global_config(return_empty_if_none=True)
+        assert config is not None
+        self._config: Config = config
         if rnd_seed is None:
             rnd_seed = parent_net.random.randint(2**31) if parent_net else 42
         self.rnd_seed = rnd_seed
-        self.random = numpy.random.RandomState(rnd_seed)
-        self.train_flag = _first_given(train_flag, parent_net and parent_net.train_flag, False)
-        self.search_flag = bool(_first_given(search_flag, parent_net and parent_net.search_flag, False))
-        self.eval_flag = bool(_first_given(eval_flag, parent_net and parent_net.eval_flag, False))
+        self.random: numpy.random.RandomState = numpy.random.RandomState(rnd_seed)
+        self.train_flag: Any = _first_given(train_flag, parent_net and parent_net.train_flag, False)
+        self.search_flag: bool = bool(_first_given(search_flag, parent_net and parent_net.search_flag, False))
+        self.eval_flag: bool = bool(_first_given(eval_flag, parent_net and parent_net.eval_flag, False))
         if self.train_flag is not False:
             self.eval_flag = True
         self.layers: dict[str, LayerBase] = {}
@@ -81,17 +85,18 @@ class Network:
         self.used_data_keys: set[str] = set()
         self._dims: dict[tuple[str, str], Dim] = {}
         self.unbuilt_owners: set[tuple[str, Network, str]] = set()
-        """(layer, network, other layer): it takes parameters of the other one, which depends on it and so is built later"""
+        """(layer, network, other layer): it takes parameters of the other one, which depends on it and so is built
+        later"""
         self._param_store = ParamStore()
         self._objective: Any = None
         self._all_trainable = True
         self._run_opts: dict[str, Any] = {}
         self._graph_reset_callbacks: list[Callable[[], None]] = []
         self._run_finished_callbacks: list[Callable[[], None]] = []
-        if extern_data is not None or parent_net is not None:
-            self.extern_data = parent_net.extern_data if extern_data is None else extern_data
-        else:
-            self.extern_data = self._extern_data_from_config()
+        self.extern_data: ExternData
+        if extern_data is None:
+            extern_data = self._extern_data_from_config() if parent_net is None else parent_net.extern_data
+        self.extern_data = extern_data
 
     def _extern_data_from_config(self) -> ExternData:
         extern_data = ExternData()
@@ -221,7 +226,8 @@ class Network:
 
     def finish_layer(self, layer: LayerBase) -> None:
         """
-        Adds to the output what the config wants of it besides the value: checks, other operations that have to come first.
+        Adds to the output what the config wants of it besides the value: checks, other operations that have to come
+        first.
 
         :param layer: built
         """
@@ -230,7 +236,8 @@ class Network:
         """
         :param raw: float value
         :param what: for the message
-        :return: the same; where it is inf or nan the step fails, with the config option ``debug_add_check_numerics_on_output``
+        :return: the same; where it is inf or nan the step fails, with the config option
+            ``debug_add_check_numerics_on_output``
         """
         return raw
 
@@ -310,7 +317,8 @@ class Network:
         if name == "data" or name.startswith("data:"):
             return self._data_layer(name)
         if "/" in name:
-            return self._sub_layer(*name.split("/", 1), name)
+            outer, inner = name.split("/", 1)
+            return self._sub_layer(outer, inner, name)
         raise self._not_found(name)
 
     def get_param_owner(self, name: str, *, for_layer: str) -> LayerBase | UnbuiltLayer:
@@ -330,7 +338,9 @@ class Network:
 
     def _unbuilt_layer(self, name: str) -> UnbuiltLayer:
         desc = self.layers_desc[name]
-        layer = object.__new__(get_layer_class(desc["class"]))
+        layer_class = get_layer_class(desc["class"])
+        assert layer_class is not None
+        layer = object.__new__(layer_class)
         layer.name, layer.network, layer.name_scope = name, self, desc.get("name_scope")
         return UnbuiltLayer(name, layer.scope)
 
@@ -364,10 +374,8 @@ class Network:
 
     def _data_layer(self, name: str) -> LayerBase:
         if self.parent_net is not None:
-            layer = self._subnet_data(name)
-            if layer is not None:
-                return layer
-            return self.parent_net.get_layer_or_missing(name)
+            layer = self._subnet_data(self.parent_net, name)
+            return self.parent_net.get_layer_or_missing(name) if layer is None else layer
         key = name[len("data:") :] if name.startswith("data:") else None
         opts: dict[str, Any] = {"name": name, "network": self, "data_key": key}
         output = SourceLayer.get_out_data_from_opts(**opts)
@@ -377,10 +385,10 @@ class Network:
     def _data_layer_class(self, output: Tensor) -> type[LayerBase]:
         return SourceLayer if output.available_for_inference or self.eval_flag else DataNotAvailableLayer
 
-    def _subnet_data(self, name: str) -> LayerBase | None:
+    def _subnet_data(self, outside: Network, name: str) -> LayerBase | None:
         """sources of the layer outside"""
-        desc = self.parent_net.layers_desc[self.name]
-        names = desc.get("from", "data" if self.parent_net.is_subnetwork or "from" not in desc else [])
+        desc = outside.layers_desc[self.name]
+        names = desc.get("from", "data" if outside.is_subnetwork or "from" not in desc else [])
         names = [n for n in ([names] if isinstance(names, str) else names) if n != "none"]
         if desc.get("concat_sources", True):
             if name != "data":
@@ -394,8 +402,8 @@ class Network:
             names = [by_name[name]]
         if not names:
             raise ConfigError('"data" is used in the subnetwork %r, but its "from" is empty' % self.name_prefix)
-        sources = [self.parent_net.get_layer_or_missing(n) for n in names]
-        opts = {
+        sources = [outside.get_layer_or_missing(n) for n in names]
+        opts: dict[str, Any] = {
             k: desc[k] for k in ("dropout", "dropout_noise_shape", "dropout_axis", "dropout_on_forward") if k in desc
         }
         opts.update(name=name, network=self, sources=sources)

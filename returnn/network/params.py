@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy
 
 from returnn.tensor import Dim, Tensor
 from returnn.util.errors import ConfigError
@@ -80,4 +79,4 @@ class ParamStore:
         """
         :return: number of numbers
         """
-        return sum(int(numpy.prod(entry.value.batch_shape)) for entry in self._entries.values())
+        return sum(math.prod(dim.require_static() for dim in entry.value.dims) for entry in self._entries.values())

@@ -87,7 +87,7 @@ class Net:
 
     def feed(self, lens: Mapping[str, Any] | None = None, **data: Any) -> dict[Any, Any]:
         """
-        :param lens: by key, of its first dynamic axis; default: the whole array. A list of lists: of all its dynamic axes
+        :param lens: by key, of its first dynamic axis, or a list of all of them; default: the whole array
         :param data: batch-major values; by default X for "data"
         :return: feed dict
         """

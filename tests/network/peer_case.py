@@ -1,4 +1,4 @@
-"""Computes one network case with our TFNetwork, and compares the result with the stored one: see tests/peer_cases/README.md."""
+"""Computes a network case with our TFNetwork, compares it with the stored result: see tests/peer_cases/README.md."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compute(name: str, stored: Mapping[str, numpy.ndarray]) -> Arrays:
 
 def param_value(name: str, var: Any, scale: float, seed: int) -> numpy.ndarray:
     """
-    :return: a function of name and shape: normal with standard deviation ``scale``; variances are positive, counters zero
+    :return: a function of name and shape: normal, ``scale`` wide; variances are positive, counters zero
     """
     shape, dtype = tuple(var.shape.as_list()), numpy.dtype(var.dtype.base_dtype.as_numpy_dtype)
     if dtype.kind != "f":
@@ -121,7 +121,10 @@ def differences(stored: Mapping[str, numpy.ndarray], ours: Mapping[str, numpy.nd
     :return: a line for each array that is missing, too much or different. Outputs are compared at real frames only.
     """
     stored = {key: value for key, value in stored.items() if not key.startswith("in:")}
-    lines = ["%s: only in %s" % (key, "the reference" if key in stored else "ours") for key in sorted(stored.keys() ^ ours.keys())]
+    lines = [
+        "%s: only in %s" % (key, "the reference" if key in stored else "ours")
+        for key in sorted(stored.keys() ^ ours.keys())
+    ]
     for key in sorted(stored.keys() & ours.keys()):
         a, b = stored[key], ours[key]
         if key.startswith("out:"):

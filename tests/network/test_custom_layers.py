@@ -215,7 +215,10 @@ def test_mistakes_in_a_layer_class_are_told() -> None:
 
     for cls, message in [
         (NoValue, r"\(class 'no_value'\): NoValue.__init__ must set self.output.placeholder$"),
-        (OutOfScope, "the variable 'w' is not in the scope 'output' of the layer: make it within self.var_creation_scope"),
+        (
+            OutOfScope,
+            "the variable 'w' is not in the scope 'output' of the layer: make it within self.var_creation_scope",
+        ),
     ]:
         with pytest.raises(Exception, match=message):
             Net({"output": {"class": cls, "from": "data"}})

@@ -6,6 +6,7 @@ import numpy
 import pytest
 
 import returnn.network.construct as construct
+from returnn.tensor import Dim, VerifyOutShapeException, batch_dim
 from returnn.tf.compat import tf
 
 from .net import Net
@@ -92,13 +93,17 @@ def test_initial_values_are_a_function_of_the_seed_42() -> None:
     """The values that other programs with this seed formula have."""
     draws = numpy.random.RandomState(42)
     assert [draws.randint(2**31) for _ in range(3)] == [1608637542, 1273642419, 1935803228]
-    with Net({"output": {"class": "linear", "n_out": 2, "activation": None, "from": "data"}}, {"data": {"dim": 4}}) as net:
+    with Net(
+        {"output": {"class": "linear", "n_out": 2, "activation": None, "from": "data"}}, {"data": {"dim": 4}}
+    ) as net:
         w = net.get("output/W")
     numpy.testing.assert_allclose(w[[0, 3]], [[0.0761664, 0.0982823], [-0.4261558, 0.9385443]], rtol=1e-5)
 
 
 def test_variable_names_have_no_special_characters() -> None:
-    with Net({"l:x y+1(2)": {"class": "linear", "n_out": 2, "activation": None, "from": "data", "is_output_layer": True}}) as net:
+    with Net(
+        {"l:x y+1(2)": {"class": "linear", "n_out": 2, "activation": None, "from": "data", "is_output_layer": True}}
+    ) as net:
         assert sorted(net.param_shapes()) == ["l__x__y__1__2__/W", "l__x__y__1__2__/b"]
 
 
@@ -113,7 +118,10 @@ def test_reuse_params_map_with_custom_function() -> None:
             "from": "l1",
             "reuse_params": {
                 "map": {
-                    "W": {"reuse_layer": "l1", "custom": lambda reuse_layer, **_: tf.transpose(reuse_layer.params["W"])},
+                    "W": {
+                        "reuse_layer": "l1",
+                        "custom": lambda reuse_layer, **_: tf.transpose(reuse_layer.params["W"]),
+                    },
                     "b": None,
                 }
             },
@@ -164,7 +172,10 @@ def test_a_part_of_a_subnetwork_needs_only_what_it_depends_on_at_first() -> None
         "a": {"class": "linear", "n_out": 2, "activation": None, "from": "data"},
         "output": {"class": "linear", "n_out": 3, "activation": None, "from": "a"},
     }
-    network = {"sub": {"class": "subnetwork", "from": "data", "subnetwork": subnet}, "output": {"class": "copy", "from": "sub/a"}}
+    network = {
+        "sub": {"class": "subnetwork", "from": "data", "subnetwork": subnet},
+        "output": {"class": "copy", "from": "sub/a"},
+    }
     with Net(network) as net:
         assert sorted(net.param_shapes()) == ["sub/a/W", "sub/a/b", "sub/output/W", "sub/output/b"]
         assert {"sub", "sub/a", "sub/output"} <= set(net.layers)
@@ -236,7 +247,7 @@ def test_a_deep_subnetwork_builds() -> None:
 
 
 def test_building_once_more_after_a_failure() -> None:
-    """In the same graph: what is there already is used again."""
+    """In the same network: parameters that are there already are used again."""
     good = {
         "a": {"class": "linear", "n_out": 2, "activation": None, "from": "data"},
         "output": {"class": "copy", "from": "a"},
@@ -246,9 +257,8 @@ def test_building_once_more_after_a_failure() -> None:
         with pytest.raises(Exception, match="unknown layer class"):
             again.construct_from_dict({**good, "output": {"class": "no_such", "from": "a"}})
         again.construct_from_dict(good)
-        other = type(net.net)(config=net.net.get_config())
-        other.construct_from_dict(good)
-        assert [var.op.name for var in other.get_params_list()] == ["a/W", "a/b"]
+        assert [var.op.name for var in again.get_params_list()] == ["a/W", "a/b"]
+        assert sorted(again.layers) == ["a", "data", "output"]
 
 
 def test_log_shows_the_template_of_each_layer(capsys: pytest.CaptureFixture) -> None:
@@ -271,8 +281,6 @@ def test_check_numerics_names_the_layer() -> None:
 
 
 def test_out_shape_is_checked() -> None:
-    from returnn.tensor import Dim, VerifyOutShapeException, batch_dim
-
     time, feature = Dim(None, name="time"), Dim(2, name="feature", kind=Dim.Types.Feature)
     data = {"data": {"dim_tags": [batch_dim, time, feature], "dtype": "float32"}}
     with Net({"output": {"class": "copy", "from": "data", "out_shape": {time, feature, batch_dim}}}, data):
@@ -310,7 +318,8 @@ def test_cond_on_train_computes_one_side_only() -> None:
         "output": {
             "class": "eval",
             "from": "data",
-            "eval": "self.network.cond_on_train(lambda: source(0) * 2, lambda: tf.debugging.check_numerics(source(0) / 0, 'x'))",
+            "eval": "self.network.cond_on_train(lambda: source(0) * 2, lambda: fail(source(0) / 0, 'x'))",
+            "eval_locals": {"fail": tf.debugging.check_numerics},
         }
     }
     with Net(network, train="dynamic", evaluation=True) as net:

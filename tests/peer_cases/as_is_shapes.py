@@ -1,6 +1,10 @@
 """The loss as_is on outputs of all kinds of shapes, and their norm factors; only an error; mean loss."""
 
-extern_data = {"data": {"dim": 3}, "image": {"shape": (None, 2, 3), "available_for_inference": True}, "vector": {"shape": (4,), "available_for_inference": True}}
+extern_data = {
+    "data": {"dim": 3},
+    "image": {"shape": (None, 2, 3), "available_for_inference": True},
+    "vector": {"shape": (4,), "available_for_inference": True},
+}
 network = {
     "h": {"class": "linear", "activation": "tanh", "n_out": 3, "from": "data"},
     "frames": {"class": "copy", "from": "h", "loss": "as_is"},
@@ -13,7 +17,14 @@ network = {
     "vector": {"class": "linear", "activation": "tanh", "n_out": 2, "from": "data:vector", "loss": "as_is"},
     "ints": {"class": "reduce", "mode": "argmax", "axis": "F", "from": "h", "loss": "as_is"},
     "as_error": {"class": "copy", "from": "h", "loss": "as_is", "loss_opts": {"as_error": True}},
-    "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 3, "from": "data", "loss": "as_is", "loss_opts": {"use_normalized_loss": True}},
+    "time_major": {
+        "class": "rec",
+        "unit": "standardlstm",
+        "n_out": 3,
+        "from": "data",
+        "loss": "as_is",
+        "loss_opts": {"use_normalized_loss": True},
+    },
     "output": {"class": "copy", "from": "frames"},
 }
 lens = {"data": [4, 2, 3], "image": [3, 1, 2]}

@@ -9,13 +9,29 @@ network = {
     "norm": {"class": "layer_norm", "from": "darc_plain", "L2": 0.03},
     "lstm": {"class": "rec", "unit": "standardlstm", "n_out": 3, "from": "data", "L2": 0.02},
     "sub": {
-        "class": "subnetwork", "from": "l2", "L2": 0.5, "subnetwork": {
+        "class": "subnetwork",
+        "from": "l2",
+        "L2": 0.5,
+        "subnetwork": {
             "ff": {"class": "linear", "activation": None, "n_out": 3, "from": "data", "L2": 0.04},
-            "inner": {"class": "subnetwork", "from": "ff", "subnetwork": {
-                "output": {"class": "linear", "activation": None, "n_out": 3, "from": "data", "L2": 0.05}}},
-            "output": {"class": "copy", "from": "inner"}}},
+            "inner": {
+                "class": "subnetwork",
+                "from": "ff",
+                "subnetwork": {
+                    "output": {"class": "linear", "activation": None, "n_out": 3, "from": "data", "L2": 0.05}
+                },
+            },
+            "output": {"class": "copy", "from": "inner"},
+        },
+    },
     "reused": {"class": "linear", "activation": None, "n_out": 4, "from": "l2", "reuse_params": "l2", "L2": 0.2},
-    "output": {"class": "linear", "activation": None, "n_out": 2, "from": ["smooth", "norm", "lstm", "sub", "reused"], "loss": "as_is"},
+    "output": {
+        "class": "linear",
+        "activation": None,
+        "n_out": 2,
+        "from": ["smooth", "norm", "lstm", "sub", "reused"],
+        "loss": "as_is",
+    },
 }
 lens = {"data": [5, 2, 4]}
 train = True

@@ -25,13 +25,31 @@ network = {
     "kept": {"class": "reduce", "mode": "max", "axis": "F", "keep_dims": True, "from": "data"},
     "div_kept": {"class": "combine", "kind": "sub", "from": ["data", "kept"], "is_output_layer": True},
     "eval_kept": {"class": "eval", "eval": "source(0) - source(1)", "from": ["data", "kept"], "is_output_layer": True},
-    "eval_one": {"class": "eval", "eval": "source(0) - source(1)", "from": ["data", "feature1"], "is_output_layer": True},
+    "eval_one": {
+        "class": "eval",
+        "eval": "source(0) - source(1)",
+        "from": ["data", "feature1"],
+        "is_output_layer": True,
+    },
     "mean_tt": {"class": "reduce", "mode": "mean", "axis": "dyn:1", "from": "data:two_times"},
     "minus_tt": {"class": "combine", "kind": "sub", "from": ["data:two_times", "mean_tt"], "is_output_layer": True},
-    "pool_tt": {"class": "pool", "mode": "max", "pool_size": (2, 2), "padding": "same", "from": "data:two_times", "is_output_layer": True},
+    "pool_tt": {
+        "class": "pool",
+        "mode": "max",
+        "pool_size": (2, 2),
+        "padding": "same",
+        "from": "data:two_times",
+        "is_output_layer": True,
+    },
     "output": {"class": "copy", "from": ["minus_col", "div_kept"]},
 }
 fetch = [name for name in network]
-lens = {"data": [5, 2, 4], "image": [3, 1, 2], "two_times": [[3, 2, 1], [2, 4, 1]], "ones": [5, 2, 4], "same_len": [5, 2, 4]}
+lens = {
+    "data": [5, 2, 4],
+    "image": [3, 1, 2],
+    "two_times": [[3, 2, 1], [2, 4, 1]],
+    "ones": [5, 2, 4],
+    "same_len": [5, 2, 4],
+}
 zero_padding = True
 train = True

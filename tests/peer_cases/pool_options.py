@@ -20,22 +20,93 @@ opts = {
     "masked_max": {"mode": "max", "pool_size": (2,), "padding": "same", "use_time_mask": True},
 }
 network = {name: dict(o, **{"class": "pool", "from": "data", "is_output_layer": True}) for name, o in opts.items()}
-network.update({
-    "time_2d": {"class": "pool", "mode": "max", "pool_size": (2, 1), "padding": "same", "from": "data:image", "is_output_layer": True},
-    "freq_2d": {"class": "pool", "mode": "max", "pool_size": (1, 2), "padding": "same", "from": "data:image", "is_output_layer": True},
-    "both_2d": {"class": "pool", "mode": "avg", "pool_size": (2, 3), "padding": "same", "strides": (1, 2), "from": "data:image", "is_output_layer": True},
-    "valid_2d": {"class": "pool", "mode": "max", "pool_size": (2, 2), "padding": "valid", "from": "data:image", "is_output_layer": True},
-    "static": {"class": "pool", "mode": "max", "pool_size": (3,), "padding": "same", "from": "data:vector", "is_output_layer": True},
-    "static_valid": {"class": "pool", "mode": "avg", "pool_size": (3,), "strides": (2,), "from": "data:vector", "is_output_layer": True},
-    "one_of_two": {
-        "class": "pool", "mode": "max", "pool_size": (2,), "padding": "same", "in_spatial_dims": ["T"], "from": "data:image",
-        "is_output_layer": True},
-    "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 2, "from": "data"},
-    "on_time_major": {"class": "pool", "mode": "max", "pool_size": (2,), "padding": "same", "from": "time_major", "is_output_layer": True},
-    "again": {"class": "pool", "mode": "max", "pool_size": (2,), "padding": "same", "from": "max_same", "is_output_layer": True},
-    "joined": {"class": "copy", "from": ["max_same", "avg_same", "on_time_major"], "is_output_layer": True},
-    "output": {"class": "linear", "activation": None, "n_out": 2, "from": ["max_same", "masked_max", "avg_same"], "loss": "as_is"},
-})
+network.update(
+    {
+        "time_2d": {
+            "class": "pool",
+            "mode": "max",
+            "pool_size": (2, 1),
+            "padding": "same",
+            "from": "data:image",
+            "is_output_layer": True,
+        },
+        "freq_2d": {
+            "class": "pool",
+            "mode": "max",
+            "pool_size": (1, 2),
+            "padding": "same",
+            "from": "data:image",
+            "is_output_layer": True,
+        },
+        "both_2d": {
+            "class": "pool",
+            "mode": "avg",
+            "pool_size": (2, 3),
+            "padding": "same",
+            "strides": (1, 2),
+            "from": "data:image",
+            "is_output_layer": True,
+        },
+        "valid_2d": {
+            "class": "pool",
+            "mode": "max",
+            "pool_size": (2, 2),
+            "padding": "valid",
+            "from": "data:image",
+            "is_output_layer": True,
+        },
+        "static": {
+            "class": "pool",
+            "mode": "max",
+            "pool_size": (3,),
+            "padding": "same",
+            "from": "data:vector",
+            "is_output_layer": True,
+        },
+        "static_valid": {
+            "class": "pool",
+            "mode": "avg",
+            "pool_size": (3,),
+            "strides": (2,),
+            "from": "data:vector",
+            "is_output_layer": True,
+        },
+        "one_of_two": {
+            "class": "pool",
+            "mode": "max",
+            "pool_size": (2,),
+            "padding": "same",
+            "in_spatial_dims": ["T"],
+            "from": "data:image",
+            "is_output_layer": True,
+        },
+        "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 2, "from": "data"},
+        "on_time_major": {
+            "class": "pool",
+            "mode": "max",
+            "pool_size": (2,),
+            "padding": "same",
+            "from": "time_major",
+            "is_output_layer": True,
+        },
+        "again": {
+            "class": "pool",
+            "mode": "max",
+            "pool_size": (2,),
+            "padding": "same",
+            "from": "max_same",
+            "is_output_layer": True,
+        },
+        "joined": {"class": "copy", "from": ["max_same", "avg_same", "on_time_major"], "is_output_layer": True},
+        "output": {
+            "class": "linear",
+            "activation": None,
+            "n_out": 2,
+            "from": ["max_same", "masked_max", "avg_same"],
+            "loss": "as_is",
+        },
+    }
+)
 lens = {"data": [7, 4, 5], "image": [5, 2, 4]}
 train = True
 zero_padding = True

@@ -2,7 +2,13 @@
 
 extern_data = {"data": {"dim": 3}, "other": {"dim": 3, "available_for_inference": True}}
 network = {
-    "typed": {"class": "eval", "eval": "source(0, auto_convert=False) * 2", "from": "data", "out_type": {"shape": (None, 3)}, "is_output_layer": True},
+    "typed": {
+        "class": "eval",
+        "eval": "source(0, auto_convert=False) * 2",
+        "from": "data",
+        "out_type": {"shape": (None, 3)},
+        "is_output_layer": True,
+    },
     "back": {"class": "combine", "kind": "add", "from": ["data", "typed"], "is_output_layer": True},
     "joined": {"class": "copy", "from": ["typed", "data"], "is_output_layer": True},
     "mean": {"class": "reduce", "mode": "mean", "axis": "T", "from": "typed", "is_output_layer": True},

@@ -17,14 +17,16 @@ opts = {
     "over_features": {"window_size": 2, "axis": "F"},
 }
 network = {name: dict(o, **{"class": "window", "from": "data", "is_output_layer": True}) for name, o in opts.items()}
-network.update({
-    "labels": {"class": "window", "window_size": 3, "from": "data:labels", "is_output_layer": True},
-    "merged": {"class": "merge_dims", "axes": "static", "from": "w3", "is_output_layer": True},
-    "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 2, "from": "data"},
-    "on_time_major": {"class": "window", "window_size": 3, "from": "time_major", "is_output_layer": True},
-    "summed": {"class": "reduce", "mode": "sum", "axis": "stag:window", "from": "w3", "is_output_layer": True},
-    "output": {"class": "linear", "activation": "tanh", "n_out": 2, "from": "merged", "loss": "as_is"},
-})
+network.update(
+    {
+        "labels": {"class": "window", "window_size": 3, "from": "data:labels", "is_output_layer": True},
+        "merged": {"class": "merge_dims", "axes": "static", "from": "w3", "is_output_layer": True},
+        "time_major": {"class": "rec", "unit": "standardlstm", "n_out": 2, "from": "data"},
+        "on_time_major": {"class": "window", "window_size": 3, "from": "time_major", "is_output_layer": True},
+        "summed": {"class": "reduce", "mode": "sum", "axis": "stag:window", "from": "w3", "is_output_layer": True},
+        "output": {"class": "linear", "activation": "tanh", "n_out": 2, "from": "merged", "loss": "as_is"},
+    }
+)
 lens = {"data": [5, 2, 4], "labels": [3, 1, 2]}
 train = True
 zero_padding = True

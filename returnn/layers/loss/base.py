@@ -1,7 +1,7 @@
 """What all losses share. A loss gives a value for each frame or sequence; whoever asks sums them up.
 
-Nothing here is an average: the value of a step is a sum over real frames (or sequences), and beside it stands the norm factor
-by which a reader of the log divides.
+Nothing here is an average: the value of a step is a sum over real frames (or sequences), and beside it stands the norm
+factor by which a reader of the log divides.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
+from returnn.layers.features import feature_dim_of
 from returnn.tensor import Dim, Tensor
 from returnn.util.errors import ConfigError
 
@@ -53,7 +54,7 @@ class Loss:
         self.scale = scale
         self.layer: LayerBase | None = None
         self.output: Tensor
-        self.target: Tensor | None = None
+        self.target: Any = None  # a Tensor, but for losses without target
         self.output_with_activation: OutputWithActivation | None = None
 
     def init(
@@ -95,8 +96,10 @@ class Loss:
         :param why: where it comes from, besides the target
         """
         if self.output.dim != needed:
-            text = "Expected output dim is %s (that of the target %s%s), but the output has dim %s. Leave n_out away, or correct it."
-            raise ConfigError(text % (needed, self._target_name(), why, self.output.dim))
+            raise ConfigError(
+                "Expected output dim is %s (that of the target %s%s), but the output has dim %s."
+                " Leave n_out away, or correct it." % (needed, self._target_name(), why, self.output.dim)
+            )
 
     def _target_name(self) -> str:
         target = self.layer.target if self.layer is not None else None
@@ -138,9 +141,11 @@ class Loss:
         """
         target = self.target
         pairs = [(dim, own) for dim, own in _paired(target, self.output) if dim != own]
-        what = "loss %r of layer %r: the lengths of target %s are not those of the output"
+        what = "loss %s of layer %s: the lengths of target %s are not those of the output"
         name = "?" if self.layer is None else self.layer.get_absolute_name()
-        target = self.base_network.check_same_lens(target, pairs, what % (self.class_name, name, self._target_name()))
+        target = self.base_network.check_same_lens(
+            target, pairs, what % (self.class_name, name, self._target_name().strip("'"))
+        )
         for dim, own in pairs:
             target = rf.replace_dim(target, in_dim=dim, out_dim=own)
         return target
@@ -153,9 +158,9 @@ class Loss:
         output = self.output
         if self.output_with_activation and self.output_with_activation.is_softmax():
             output = self.output_with_activation.x
-        found = rf.reduce_argmax(output, axis=output.feature_dim, use_mask=False)
+        found = rf.reduce_argmax(output, axis=feature_dim_of(output), use_mask=False)
         if not target.sparse:
-            target = rf.reduce_argmax(target, axis=target.feature_dim, use_mask=False)
+            target = rf.reduce_argmax(target, axis=feature_dim_of(target), use_mask=False)
         return rf.cast(rf.compare(found, "!=", rf.cast(target, found.dtype)), "float32")
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy
+
 import returnn.frontend as rf
+from returnn.layers.features import feature_dim_of
 from returnn.log import log
 from returnn.tensor import Dim, Tensor
 from returnn.util.errors import ConfigError
@@ -29,6 +32,7 @@ class CrossEntropyLoss(Loss):
         fake_upper_bound: float | None = None,
         use_fused: bool = True,
         safe_log_opts: dict[str, Any] | None = None,
+        debug_dump: bool = False,
         **common: Any,
     ):
         """
@@ -36,12 +40,13 @@ class CrossEntropyLoss(Loss):
         :param input_type: prob, or logits: the output was not normalised yet
         :param label_smoothing: e: the target is 1 - e on the label, e / (V - 1) elsewhere; the least value possible is
             subtracted
-        :param label_smoothing_gaussian: the target is the density of N(label, stddev 1 - e) over the class indices instead;
-            the same is subtracted
+        :param label_smoothing_gaussian: the target is the density of N(label, stddev 1 - e) over the class indices
+            instead; the same is subtracted
         :param focal_loss_factor: value * (1 - p(label))^factor (Lin et al., 2017)
         :param fake_upper_bound: larger values are reported as this; the gradient stays
         :param use_fused: compute from logits, where they are known
         :param safe_log_opts: ``eps`` of the logarithm of probabilities
+        :param debug_dump: print the targets of each step to stdout
         :param common: see :class:`Loss`
         """
         super().__init__(base_network, **common)
@@ -54,6 +59,7 @@ class CrossEntropyLoss(Loss):
         self.fake_upper_bound = fake_upper_bound
         self.use_fused = use_fused
         self.safe_log_opts = safe_log_opts or {}
+        self.debug_dump = debug_dump
 
     def _check_init(self) -> None:
         super()._check_init()
@@ -64,7 +70,16 @@ class CrossEntropyLoss(Loss):
         value = self._sparse(target) if target.sparse else self._dense(target)
         if self.fake_upper_bound is not None:
             value = rf.clip_with_identity_gradient(value, max=self.fake_upper_bound)
+        if self.debug_dump:
+            value = value.like(self.base_network.observe(self._print_target, [target.raw_tensor], value.raw_tensor))
         return value
+
+    def _print_target(self, target: numpy.ndarray) -> None:
+        print(
+            "[%s][target]%s"
+            % (self.layer and self.layer.get_absolute_name(), numpy.array2string(target, separator=" ")),
+            flush=True,
+        )
 
     def error_per_pos(self) -> Tensor:
         return self.frame_error(self.target_like_output())
@@ -80,7 +95,7 @@ class CrossEntropyLoss(Loss):
     def _log_prob(self) -> Tensor:
         logits = self._logits()
         if logits is not None:
-            return rf.log_softmax(logits, axis=logits.feature_dim)
+            return rf.log_softmax(logits, axis=feature_dim_of(logits))
         exact = self.output_with_activation.get_log_output() if self.output_with_activation else None
         return rf.safe_log(self.output, **self.safe_log_opts) if exact is None else exact
 
@@ -98,7 +113,7 @@ class CrossEntropyLoss(Loss):
     def _unsmoothed(self, target: Tensor) -> Tensor:
         logits = self._logits()
         if logits is not None:
-            return rf.sparse_softmax_cross_entropy(logits, labels=target, axis=logits.feature_dim)
+            return rf.sparse_softmax_cross_entropy(logits, labels=target, axis=feature_dim_of(logits))
         print(
             "Warning: using numerical unstable sparse Cross-Entropy loss calculation (%s to %s)"
             % (self.output.short_repr(), target.short_repr()),
@@ -109,8 +124,8 @@ class CrossEntropyLoss(Loss):
 
     def _smoothed(self, target: Tensor) -> Tensor:
         log_prob = self._log_prob()
-        classes = log_prob.feature_dim
-        n, e = classes.dimension, float(self.label_smoothing)
+        classes = feature_dim_of(log_prob)
+        n, e = classes.require_static(), float(self.label_smoothing)
         if n < 2:
             raise ConfigError("loss ce: label_smoothing needs at least two classes")
         rest = e / (n - 1)
@@ -136,15 +151,15 @@ class CrossEntropyLoss(Loss):
         if self.focal_loss_factor or self.label_smoothing:
             raise ConfigError("loss ce: focal_loss_factor and label_smoothing need labels as target, but it is dense")
         log_prob = self._log_prob()
-        target = rf.replace_dim(target, in_dim=target.feature_dim, out_dim=log_prob.feature_dim)
+        target = rf.replace_dim(target, in_dim=feature_dim_of(target), out_dim=feature_dim_of(log_prob))
         return self._soft_cross_entropy(target, log_prob)
 
     def _soft_cross_entropy(self, target: Tensor, log_prob: Tensor) -> Tensor:
         """
-        -sum target * log_prob. From logits, the gradient is softmax - target, as fused operations have it: it matters where a
-        target does not sum to one.
+        -sum target * log_prob. From logits, the gradient is softmax - target, as fused operations have it: it matters
+        where a target does not sum to one.
         """
-        classes = log_prob.feature_dim
+        classes = feature_dim_of(log_prob)
         value = -rf.reduce_sum(target * log_prob, axis=classes)
         logits = self._logits()
         if logits is None:
@@ -168,10 +183,10 @@ class MeanSquaredError(Loss):
 
     def value_per_pos(self) -> Tensor:
         target = self.target_like_output()
-        classes = self.output.feature_dim
+        classes = feature_dim_of(self.output)
         if target.sparse:
             target = _valid_labels(target)
-            raw = target._raw_backend.one_hot(target.raw_tensor, classes.dimension, self.output.dtype)
+            raw = target._raw_backend.one_hot(target.raw_tensor, classes.require_static(), self.output.dtype)
             target = Tensor("one_hot", target.dims + (classes,), self.output.dtype, raw_tensor=raw)
         elif target.feature_dim is not None and target.feature_dim != classes:
             target = rf.replace_dim(target, in_dim=target.feature_dim, out_dim=classes)
@@ -222,7 +237,7 @@ def _without_sparse_dim(target: Tensor) -> Tensor:
 
 def _pick(log_prob: Tensor, target: Tensor) -> Tensor:
     """log_prob[label]"""
-    classes = log_prob.feature_dim
+    classes = feature_dim_of(log_prob)
     dims = [d for d in log_prob.dims if d != classes]
     ordered = log_prob.copy_transpose(dims + [classes])
     labels = target.copy_transpose(dims)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 import returnn.frontend as rf
+from returnn.layers.features import feature_dim_of
 from returnn.tensor import Dim, DimError, Tensor
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
@@ -96,7 +97,7 @@ class CtcLoss(Loss):
         logits = self._logits()
         return rf.ctc_loss(
             logits,
-            axis=logits.feature_dim,
+            axis=feature_dim_of(logits),
             labels=self.target,
             input_spatial_dim=self.output.get_time_dim_tag(),
             target_spatial_dim=self.target.get_time_dim_tag(),
@@ -109,7 +110,7 @@ class CtcLoss(Loss):
         def decode(beam_width: int) -> Tensor:
             labels, dim = rf.ctc_decode(
                 logits,
-                axis=logits.feature_dim,
+                axis=feature_dim_of(logits),
                 input_spatial_dim=self.output.get_time_dim_tag(),
                 target_dim=self.target.sparse_dim,
                 beam_width=beam_width,
@@ -175,7 +176,7 @@ class EditDistanceLoss(Loss):
             logits = output if self.output_in_log_space else rf.safe_log(output)
             output, dim = rf.ctc_decode(
                 logits,
-                axis=logits.feature_dim,
+                axis=feature_dim_of(logits),
                 input_spatial_dim=output.get_time_dim_tag(),
                 target_dim=self.target.sparse_dim,
                 beam_width=100,
@@ -207,7 +208,7 @@ class EditDistanceLoss(Loss):
     def _mapped(self, labels: Tensor) -> Tensor:
         if not self.label_map:
             return labels
-        size = labels.sparse_dim.dimension
+        size = labels.dim or 0
         bad = [x for pair in self.label_map.items() for x in pair if not 0 <= x < size]
         if bad:
             raise DimError("loss edit_distance: label_map has labels out of [0, %i): %r" % (size, bad))

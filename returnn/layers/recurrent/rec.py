@@ -90,7 +90,7 @@ class RecLayer(ConcatInputLayer):
             raise ConfigError("unit %r does not take labels as input: put a linear layer in front" % self.unit)
         if in_dim is None or in_dim.dimension is None:
             raise ConfigError("the input %s has no static feature dim" % x.short_repr())
-        out_dim = self.resolve_out_dim()
+        out_dim = self.required_out_dim()
         if in_dim == out_dim and not x.sparse:
             in_dim = self.make_dim("in", in_dim.dimension, kind=in_dim.kind)
             x = rf.replace_dim(x, in_dim=out_dim, out_dim=in_dim)

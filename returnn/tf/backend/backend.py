@@ -187,7 +187,7 @@ class TFBackend(Backend):
             return initial_value(init, tuple(shape), tf.as_dtype(dtype).name)
 
         # outside of loops and conditionals, and named exactly so, whatever scopes are open
-        with tf.init_scope(), v1.variable_scope(v1.VariableScope(reuse=v1.AUTO_REUSE, name=""), auxiliary_name_scope=False):
+        with tf.init_scope(), v1.variable_scope(v1.VariableScope(reuse=False, name=""), auxiliary_name_scope=False):
             var = v1.get_variable(
                 name, tuple(shape), dtype, initializer=initializer, trainable=trainable, use_resource=True
             )

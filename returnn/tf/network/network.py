@@ -13,8 +13,8 @@ from returnn.layers.base import LayerBase
 from returnn.layers.reuse_params import ReuseParams, WantedParam
 from returnn.network import Network
 from returnn.network.network import is_zero
-from returnn.tf.backend import backend
 from returnn.tensor import Dim, Tensor
+from returnn.tf.backend import backend
 from returnn.tf.compat import tf, v1
 from returnn.util.errors import ConfigError
 
@@ -254,7 +254,7 @@ class TFNetwork(Network):
             fetches["cost:" + holder.name] = value
         if error is not None:
             fetches["error:" + holder.name] = error
-        fetches["loss_norm_factor:" + holder.name] = holder.get_norm_factor()
+        fetches["loss_norm_factor:" + holder.name] = tf.convert_to_tensor(holder.get_norm_factor())
 
 
 def _global_step_var() -> Any:
