@@ -108,7 +108,6 @@ def test_options_of_the_program_are_in_the_manual() -> None:
     found = {name for path in (root / "returnn").rglob("*.py") for name in read.findall(path.read_text())}
     not_yet = {"get_model", "get_network", "forward_use_search", "combine_labels", "use_horovod", "torch_distributed"}
     not_yet |= {"horovod_dataset_distribution", "sprint_trainer_exec_path"}
-    not_yet |= {name for name in found if name.startswith(("eval_output_file_per_seq", "output_per_seq", "loss_name"))}
     assert sorted(found - not_yet - _options_of_manual()) == []
 
 

@@ -21,7 +21,7 @@ CONFIG = (
     """
 #!rnn.py
 task = "train"
-behavior_version = 30
+behavior_version = 31
 train = {"class": "Task12AXDataset", "num_seqs": 60}
 dev = {"class": "Task12AXDataset", "num_seqs": 20, "fixed_random_seed": 1}
 extern_data = {"data": {"dim": 9}, "classes": {"dim": 2, "sparse": True}}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.tensor import Dim, DimError, DimKind, Tensor
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 from . import batch_norm as batch_norm_module
@@ -177,7 +177,8 @@ class LayerBase:
     @classmethod
     def _source_names(cls, d: dict[str, Any], network: Network) -> list[str]:
         if "from" not in d and cls._default_source is not None:
-            BehaviorVersion.require(network.is_subnetwork, 'Missing option "from" of a layer: it meant "data".', 1)
+            message = 'Missing option "from" of a layer: it meant "data".'
+            BehaviorVersion.require(network.is_subnetwork, message, Change.FROM_IS_REQUIRED)
         names = d.pop("from", cls._default_source)
         if names is None:
             names = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import returnn.frontend as rf
 from returnn.frontend.init import Constant
 from returnn.tensor import Dim, Tensor
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
@@ -65,13 +65,13 @@ def batch_norm(
             "batch_norm: unknown option %r.%s Options: %s" % (key, did_you_mean(key, OPTIONS), ", ".join(OPTIONS))
         )
     feature_dim_of(x)
-    new = BehaviorVersion.get() >= 12
+    new = BehaviorVersion.has(Change.BATCH_NORM_DEFAULTS)
     momentum = (0.1 if new else 0.99) if momentum is None else momentum
     only_in_training = new if update_sample_only_in_training is None else update_sample_only_in_training
     delay = new if delay_sample_update is None else delay_sample_update
     version = (2 if new else 0) if param_version is None else param_version
     if masked_time is None:
-        BehaviorVersion.require(not new, "batch_norm: masked_time must be given.", 12)
+        BehaviorVersion.require(not new, "batch_norm: masked_time must be given.", Change.BATCH_NORM_DEFAULTS)
         masked_time = True
     params = _Params(layer, x, version)
     mean = params.make("mean", init=Constant(0.0), trainable=False)

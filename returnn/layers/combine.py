@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.tensor import Tensor
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import did_you_mean
 
@@ -79,7 +79,9 @@ class CombineLayer(LayerBase):
 
     def _check_broadcast(self, sources: tuple[Tensor, ...]) -> None:
         allowed = (
-            BehaviorVersion.get() < 4 if self.allow_broadcast_all_sources is None else self.allow_broadcast_all_sources
+            not BehaviorVersion.has(Change.NO_BROADCAST_OF_ALL_SOURCES)
+            if self.allow_broadcast_all_sources is None
+            else self.allow_broadcast_all_sources
         )
         number = common_layout(sources).batch_ndim
         if not allowed and all(len(x.dims) < number for x in sources):

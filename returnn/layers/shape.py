@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.tensor import Dim, DimKind, Tensor
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 from .activations import OutputWithActivation, get_activation
 from .concat_input import ConcatInputLayer
-from .masking import masks_input
 from .registry import layer_class
 
 if TYPE_CHECKING:
@@ -80,7 +79,9 @@ class MergeDimsLayer(ConcatInputLayer):
     def compute(self, x: Tensor) -> Tensor:
         if self.axes is None:
             raise ConfigError('option "axes" is missing')
-        keep_order = BehaviorVersion.get() >= 6 if self.keep_order is None else self.keep_order
+        keep_order = self.keep_order
+        if keep_order is None:
+            keep_order = BehaviorVersion.has(Change.MERGE_DIMS_KEEPS_ORDER)
         axes = x.get_axes_from_description(self.axes)
         if not keep_order:
             axes = sorted(axes)
@@ -140,7 +141,7 @@ class SplitDimsLayer(ConcatInputLayer):
             dims=dims,
             pad_to_multiples=self.pad_to_multiples,
             pad_value=self.pad_value,
-            use_mask=masks_input(),
+            use_mask=BehaviorVersion.has(Change.WINDOW_AND_SPLIT_MASK),
         )
         if number == x.feature_dim_axis:
             y.feature_dim_axis = number + len(dims) - 1
@@ -226,11 +227,11 @@ class WindowLayer(ConcatInputLayer):
             window_right=self.window_right,
             padding=self.padding,
             stride=self.stride,
-            use_mask=masks_input(),
+            use_mask=BehaviorVersion.has(Change.WINDOW_AND_SPLIT_MASK),
         )
         if axis == x.feature_dim:
             y.feature_dim = window_dim
-        if BehaviorVersion.get() >= 18:
+        if BehaviorVersion.has(Change.WINDOW_TIME_FIRST):
             y = y.copy_transpose([out_dim, window_dim] + [d for d in y.dims if d not in (out_dim, window_dim)])
         return y
 
@@ -282,9 +283,12 @@ class PoolLayer(ConcatInputLayer):
             dilation_rate=dilation,
             in_spatial_dims=spatial,
             out_spatial_dims=self.out_spatial_dims,
-            use_mask=masks_input() if self.use_time_mask is None else self.use_time_mask,
+            use_mask=self._use_mask(),
         )
         return y
+
+    def _use_mask(self) -> bool:
+        return BehaviorVersion.has(Change.CONV_AND_POOL_MASK) if self.use_time_mask is None else self.use_time_mask
 
     def _check_sizes(self, size: list[int], strides: list[int], dilation: list[int]) -> None:
         if self.padding.lower() not in ("same", "valid"):
@@ -299,7 +303,8 @@ class PoolLayer(ConcatInputLayer):
             return [x.dims[x.get_axis_from_description(d)] for d in self.in_spatial_dims]
         spatial = [d for i, d in enumerate(x.dims) if not d.is_batch_dim and i != x.feature_dim_axis]
         if len(spatial) > 1:
-            BehaviorVersion.require(False, "pool: in_spatial_dims is not given, but there are several axes.", 8)
+            message = "pool: in_spatial_dims is not given, but there are several axes."
+            BehaviorVersion.require(False, message, Change.SPATIAL_DIMS_ARE_REQUIRED)
         return spatial
 
     def _per_axis(self, value: int | Sequence[int], number: int, option: str) -> list[int]:

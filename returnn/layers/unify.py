@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from returnn.tensor import Dim, Tensor
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 
 
 def unify(sources: Sequence[Tensor], *, features: bool = True) -> list[Tensor]:
@@ -70,13 +70,15 @@ def _match(a: Tensor, b: Tensor, features: bool) -> tuple[Tensor, Tensor]:
 
 
 def _partner(dim: Dim, x: Tensor, candidates: list[Dim], other: Tensor) -> Dim | None:
-    broadcast = not BehaviorVersion.get() >= 11
+    broadcast = not BehaviorVersion.has(Change.SIZE_1_MATCHES_NOTHING)
     is_feature = dim == x.feature_dim
     for candidate in candidates:
         if is_feature != (candidate == other.feature_dim):
             continue
         if dim.is_static and candidate.is_static:
-            if dim.dimension == candidate.dimension and (BehaviorVersion.get() < 16 or dim.auto_generated):
+            if dim.dimension == candidate.dimension and (
+                dim.auto_generated or not BehaviorVersion.has(Change.STRICT_DIMS)
+            ):
                 return candidate
         if broadcast and 1 in (dim.dimension, candidate.dimension):
             return candidate

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.layers.target import get_target_value
-from returnn.tensor import Tensor
+from returnn.tensor import Dim, Tensor
+from returnn.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from returnn.layers.base import LayerBase
@@ -81,6 +82,34 @@ class LossHolder:
             total = self.layer.network.cond_on_train(lambda: zero, lambda: total)
         return self.layer.network.check_numerics(total.raw_tensor, "loss of layer %r" % self.name)
 
+    def get_normalized_loss_value_per_seq(self) -> Any:
+        """
+        :return: raw [B]: sum over a sequence / number of its frames, as :func:`get_norm_factor` counts them; None: the
+            loss only has an error
+        """
+        return self._cached("sequences", lambda: self._mean_per_seq(self.get_loss_value_per_pos()))
+
+    def get_normalized_error_value_per_seq(self) -> Any:
+        """
+        :return: raw [B]: sum over a sequence / number of its frames; None: the loss has no error
+        """
+        return self._cached("error sequences", lambda: self._mean_per_seq(self.get_error_value_per_pos()))
+
+    def _mean_per_seq(self, per_pos: Tensor | None) -> Any:
+        if per_pos is None:
+            return None
+        if not per_pos.have_batch_axis():
+            raise ConfigError("loss of layer %r: no value per sequence, it has no batch axis" % self.name)
+        within_seq = [dim for dim in per_pos.dims if not dim.is_batch_dim]
+        total = rf.reduce_sum(per_pos, axis=within_seq) if within_seq else per_pos
+        frames = self._counted_frames_dim()
+        if frames is None:
+            return total.raw_tensor
+        if frames.is_static:
+            return (total / float(frames.dimension)).raw_tensor
+        assert frames.dyn_size_ext is not None
+        return (total / rf.cast(rf.maximum(frames.dyn_size_ext, 1), total.dtype)).raw_tensor
+
     def get_loss_value_for_objective(self) -> Any:
         """
         :return: raw scalar: scaled, and normalised if the loss says so; None: not part of the objective
@@ -115,16 +144,24 @@ class LossHolder:
         if loss.custom_inv_norm_factor is not None:
             inverse = rf.cast(loss.custom_inv_norm_factor.output, "float32")
             return backend.unary("reciprocal", rf.reduce_sum(inverse, axis=inverse.dims).raw_tensor)
-        counted = loss.norm_dims()
-        output = loss.output
-        if output.have_batch_axis() and output.have_time_axis() and counted.have_time_axis():
-            return _inverse(backend, _number_of_frames(counted.get_time_dim_tag(), counted, backend))
+        output, frames = loss.output, self._counted_frames_dim()
+        if frames is not None:
+            return _inverse(backend, _number_of_frames(frames, loss.norm_dims(), backend))
         if output.have_batch_axis():
             return _inverse(backend, output.get_batch_dim())
         dynamic = [d for d in output.dims if d.is_dynamic]
         if len(dynamic) == 1:
             return _inverse(backend, _number_of_frames(dynamic[0], output, backend))
         return 1.0
+
+    def _counted_frames_dim(self) -> Dim | None:
+        """
+        :return: the axis whose frames are the norm; None: sequences are
+        """
+        counted, output = self.loss.norm_dims(), self.loss.output
+        if output.have_batch_axis() and output.have_time_axis() and counted.have_time_axis():
+            return counted.get_time_dim_tag()
+        return None
 
 
 def _number_of_frames(dim: Any, x: Tensor, backend: Any) -> Any:

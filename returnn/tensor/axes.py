@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 
 from .dim import Dim, DimError
 
@@ -145,7 +145,7 @@ def _axes_of_text(x: HasAxes, spec: str, name: str | None) -> list[int]:
                 raise DimError(_message(x, "axis %r: %i axes have that size" % (spec, len(found)), name))
             return found
         if key in _INDEXED:
-            BehaviorVersion.require(False, "Axis %r depends on the order of the axes." % spec, 7)
+            BehaviorVersion.require(False, "Axis %r depends on the order of the axes." % spec, Change.NO_ORDERED_AXES)
             candidates = _SETS[key](x)
             if not -len(candidates) <= index < len(candidates):
                 raise DimError(_message(x, "axis %r: there are %i of that kind" % (spec, len(candidates)), name))
@@ -191,7 +191,7 @@ def _axes_of_dim(x: HasAxes, dim: Dim) -> list[int]:
 
 
 def _axis_of_int(x: HasAxes, axis: int, allow_int: bool, name: str | None) -> int:
-    BehaviorVersion.require(allow_int, "Do not specify axis %i by a number." % axis, 5)
+    BehaviorVersion.require(allow_int, "Do not specify axis %i by a number." % axis, Change.NO_INT_AXES)
     if not -len(x.dims) <= axis < len(x.dims):
         raise DimError(_message(x, "axis %i does not exist" % axis, name))
     return axis % len(x.dims)

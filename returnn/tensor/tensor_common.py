@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 
 from .dim import Dim, DimError, DimKind, batch_dim
 from .out_shape import OutShapeDim, verify_out_shape
@@ -55,7 +55,7 @@ class TensorCommon(TensorFlatten):
             allow_broadcast_all_sources or res.batch_ndim == largest.batch_ndim,
             "All of %s need more axes to become %r. Allow it explicitly, for instance by out_shape."
             % (list(sources), res),
-            4,
+            Change.NO_BROADCAST_OF_ALL_SOURCES,
         )
         return res
 

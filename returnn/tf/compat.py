@@ -1,7 +1,7 @@
 """TensorFlow in graph mode: the one place that imports it and fixes how it behaves.
 
-Graphs and sessions are those of ``tf.compat.v1``, loops and conditionals are control flow v1 (faster steps than v2 where
-measured), variables are resource variables.
+Graphs and sessions are those of ``tf.compat.v1``, loops and conditionals are control flow v1 (faster steps than v2
+where measured), variables are resource variables.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 # Otherwise each process starts with half a screen about instruction sets and CUDA libraries. Users can still set it.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf
 
 v1 = tf.compat.v1
 

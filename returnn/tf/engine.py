@@ -37,6 +37,7 @@ from returnn.tf.checkpoint import (
 )
 from returnn.tf.compat import v1
 from returnn.tf.data_pipeline import check_extern_data
+from returnn.tf.eval_per_seq import PerSeqScores
 from returnn.tf.forward import forward_single, forward_to_hdf
 from returnn.tf.network import TFNetwork
 from returnn.tf.network_graph import NetworkGraph, Values
@@ -543,13 +544,19 @@ class Engine(EngineBase):
         Computes losses and errors on all evaluation datasets.
 
         :param output_file: gets ``{dataset: {"error": {..}, "score": {..}}}``
-        :param output_per_seq_file: not possible yet, with the three options behind
+        :param output_per_seq_file: gets a line a sequence of the only evaluation dataset
+        :param loss_name: of which loss. Default: the only one
+        :param output_per_seq_format: fields of a line, see :mod:`returnn.tf.eval_per_seq`. Default: ``["score"]``
+        :param output_per_seq_file_format: "txt" or "py"
         :param skip_already_evaluated: leave out what has scores for this epoch
         :param init_seq_order: start the epoch of the datasets
         :param lr_control_update_scores: put the scores into the learning-rate file
         """
-        if output_per_seq_file:
-            raise UserError("eval_output_file_per_seq: scores by sequence are not there yet in this version.")
+        if output_per_seq_file and len(self.eval_datasets) != 1:
+            raise ConfigError(
+                "eval_output_file_per_seq: exactly one dataset to evaluate is needed, but there are %i: %s"
+                % (len(self.eval_datasets), ", ".join(self.eval_datasets) or "none")
+            )
         results: dict[str, dict[str, dict[str, float]]] = {}
         report = []
         for name, dataset in self.eval_datasets.items():
@@ -557,11 +564,18 @@ class Engine(EngineBase):
                 continue
             if init_seq_order:
                 self._init_seq_order(name, dataset)
-            tester = Runner(self, dataset_name=name, dataset=dataset, batches=self.make_batches(dataset, name=name))
-            tester.run("%s %r eval" % (self.get_epoch_str(), name))
-            if not tester.finalized:
-                print("Tester not finalized, quitting. (pid %i)" % os.getpid(), file=log.v1)
-                raise tester.run_exception
+            per_seq = None
+            if output_per_seq_file:
+                per_seq = PerSeqScores(
+                    self.network,
+                    dataset,
+                    loss_name=loss_name,
+                    fields=output_per_seq_format or ["score"],
+                    file_format=output_per_seq_file_format,
+                )
+            tester = self._run_tester(name, dataset, per_seq)
+            if per_seq is not None:
+                per_seq.write(output_per_seq_file)
             results[name] = {"score": tester.score, "error": tester.error}
             report.append("%s: score %s error %s" % (name, format_score(tester.score), format_score(tester.error)))
             if lr_control_update_scores:
@@ -573,6 +587,27 @@ class Engine(EngineBase):
         if output_file:
             with atomic_write(output_file) as f:
                 f.write(better_repr(results) + "\n")
+
+    def _run_tester(self, name: str, dataset: Dataset, per_seq: PerSeqScores | None) -> Runner:
+        """
+        :param name: of the dataset
+        :param dataset: its epoch has been started
+        :param per_seq: gets the values of each sequence
+        :return: of a pass that ended well
+        """
+        tester = Runner(
+            self,
+            dataset_name=name,
+            dataset=dataset,
+            batches=self.make_batches(dataset, name=name, keep_seqs_apart=per_seq is not None),
+            extra_fetches=per_seq and per_seq.fetches,
+            extra_fetches_callback=per_seq and (lambda **values: per_seq.add(tester.step_meta, values)),
+        )
+        tester.run("%s %r eval" % (self.get_epoch_str(), name))
+        if not tester.finalized:
+            print("Tester not finalized, quitting. (pid %i)" % os.getpid(), file=log.v1)
+            raise tester.run_exception
+        return tester
 
     def forward_to_hdf(
         self,

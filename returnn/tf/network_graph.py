@@ -9,7 +9,7 @@ import numpy
 
 from returnn.config import Config
 from returnn.log import log
-from returnn.tf.checkpoint import CheckpointSaver, assign_values, check_fits
+from returnn.tf.checkpoint import CheckpointSaver, assign_values
 from returnn.tf.compat import tf, v1
 from returnn.tf.network import TFNetwork
 from returnn.tf.seeds import network_and_graph_seed
@@ -61,7 +61,7 @@ class NetworkGraph:
         self.network.construct_from_dict(net_dict)
         self.network.print_network_info()
         self.epoch_step_placeholder = self.network.get_epoch_step()
-        self._model_saver = CheckpointSaver(self.network.get_saveable_params_list(), name="save", with_meta=True)
+        self.network.make_saver()
         self._optimizer_saver: CheckpointSaver | None = None
         self._fetches: dict[tuple[bool, bool], dict[str, Any]] = {}
         self.updater: Updater | None = None
@@ -145,7 +145,7 @@ class NetworkGraph:
 
         :param prefix: of the files
         """
-        self._model_saver.save(self.session, prefix)
+        self.network.save_params_to_file(prefix, self.session)
 
     def save_optimizer(self, prefix: str) -> None:
         """
@@ -162,11 +162,7 @@ class NetworkGraph:
         :param filename: where they are from
         :raises UserError: they do not fit
         """
-        print("loading weights from %s" % filename, file=log.v2)
-        variables = self.network.get_saveable_params_list()
-        ignore_missing = self.config.bool("load_ignore_missing_vars", False)
-        check_fits(values, variables, filename=filename, ignore_missing=ignore_missing)
-        assign_values(self.session, values, variables)
+        self.network.set_values_of_file(values, self.session, filename=filename)
 
     def set_optimizer_values(self, values: Values, *, filename: str) -> None:
         """

@@ -1,51 +1,61 @@
 """Behaviour versions: a config says ``behavior_version = N`` and gets the meaning that options had at N.
 
 Real configs set none; they rely on 0 with a layer dict, on 16 with modules. New configs should set the latest.
-What each version changes stands in :data:`CHANGES`; the code that depends on one asks :meth:`BehaviorVersion.get` or
-:meth:`BehaviorVersion.require`.
+What each version changes stands in :class:`Change`, and nowhere else is a version a number: the code that depends on a
+change names it, in :meth:`BehaviorVersion.has` or :meth:`BehaviorVersion.require`.
 """
 
 from __future__ import annotations
 
+import enum
 from typing import ClassVar
 
 from returnn.log import log
 from returnn.util.errors import UserError
 
-CHANGES: dict[int, str] = {
-    1: "layers: `from` must be given (before: `data`)",
-    2: "optimizer: no flags such as `adam = True`; use `optimizer`",
-    3: "dot: no axes as numbers",
-    4: "combine and the like: no broadcast of all inputs without `out_shape`",
-    5: "layers: no axes as numbers",
-    6: "merge_dims: keeps the order of `axes`",
-    7: "layers: no axes that depend on their order",
-    8: "conv, pool of 2 and more dims: `in_spatial_dims` must be given",
-    9: "conv: picks batch-channel-first by itself where that is faster",
-    10: "conv: `with_bias` is True by default",
-    11: "combine, gather: size-1 dims match no other dims",
-    12: "batch_norm: momentum 0.1 (before: 0.99), sample updates and delay on by default, parameters of version 2,"
-    " `masked_time` must be given",
-    13: "rec: the time dim of the output is checked",
-    14: "dot: automatic variable axes need equal dims",
-    15: "global step: the same value everywhere within a step",
-    16: "dims: equal only if they are the same, never by size",
-    17: "rec: zoneout LSTM returns the output with zoneout applied",
-    18: "window: time and window dims come first in the output",
-    19: "self attention: dropout is not broadcast over attention weights",
-    20: "frontend TransformerDecoder: new defaults",
-    21: "pad: handles dynamic dims by default",
-    22: "tensors: no truth value",
-    23: "conv, pool, stft, window, split_dims: input is masked",
-    24: "strided `same` padding: independent of the other sequences of the batch",
-    25: "scatter: masks padding",
-    26: "files: sharding over workers",
-    27: "frontend modules: keep the dtype of their output",
-    28: "SpecAugment: number of masks for each sequence",
-    29: "Conformer: batch norm is masked",
-    30: "CTC: sequences without a path have zero loss and gradient",
-}
-"""Version -> what changes from it on."""
+
+class Change(enum.Enum):
+    """What changes from which version on. The code that depends on it asks :meth:`BehaviorVersion.has`."""
+
+    FROM_IS_REQUIRED = (1, "layers: `from` must be given (before: `data`)")
+    NO_OPTIMIZER_FLAGS = (2, "optimizer: no flags such as `adam = True`; use `optimizer`")
+    DOT_WITHOUT_INT_AXES = (3, "dot: no axes as numbers")
+    NO_BROADCAST_OF_ALL_SOURCES = (4, "combine and the like: no broadcast of all inputs without `out_shape`")
+    NO_INT_AXES = (5, "layers: no axes as numbers")
+    MERGE_DIMS_KEEPS_ORDER = (6, "merge_dims: keeps the order of `axes`")
+    NO_ORDERED_AXES = (7, "layers: no axes that depend on their order")
+    SPATIAL_DIMS_ARE_REQUIRED = (8, "conv, pool of 2 and more dims: `in_spatial_dims` must be given")
+    CONV_CHANNEL_FIRST = (9, "conv: picks batch-channel-first by itself where that is faster")
+    CONV_WITH_BIAS = (10, "conv: `with_bias` is True by default")
+    SIZE_1_MATCHES_NOTHING = (11, "combine, gather: size-1 dims match no other dims")
+    BATCH_NORM_DEFAULTS = (
+        12,
+        "batch_norm: momentum 0.1 (before: 0.99), sample updates and delay on by default, parameters of version 2,"
+        " `masked_time` must be given",
+    )
+    REC_TIME_IS_CHECKED = (13, "rec: the time dim of the output is checked")
+    DOT_STRICT_DIMS = (14, "dot: automatic variable axes need equal dims")
+    STEP_IS_FIXED = (15, "global step: the same value everywhere within a step")
+    STRICT_DIMS = (16, "dims: equal only if they are the same, never by size")
+    ZONEOUT_OUTPUT = (17, "rec: zoneout LSTM returns the output with zoneout applied")
+    WINDOW_TIME_FIRST = (18, "window: time and window dims come first in the output")
+    ATT_DROPOUT_UNBROADCAST = (19, "self attention: dropout is not broadcast over attention weights")
+    TRANSFORMER_DECODER_DEFAULTS = (20, "frontend TransformerDecoder: new defaults")
+    PAD_DYNAMIC_DIMS = (21, "pad: handles dynamic dims by default")
+    NO_TENSOR_TRUTH_VALUE = (22, "tensors: no truth value")
+    CONV_AND_POOL_MASK = (23, "conv, pool, stft: input is masked")
+    STRIDED_SAME_PER_SEQ = (24, "strided `same` padding: independent of the other sequences of the batch")
+    SCATTER_MASKS = (25, "scatter: masks padding")
+    FILES_ARE_SHARDED = (26, "files: sharding over workers")
+    MODULES_KEEP_DTYPE = (27, "frontend modules: keep the dtype of their output")
+    SPEC_AUGMENT_PER_SEQ = (28, "SpecAugment: number of masks for each sequence")
+    CONFORMER_NORM_MASKS = (29, "Conformer: batch norm is masked")
+    CTC_WITHOUT_PATH_IS_ZERO = (30, "CTC: sequences without a path have zero loss and gradient")
+    WINDOW_AND_SPLIT_MASK = (31, "window, split_dims: input is masked")
+
+    def __init__(self, version: int, text: str):
+        self.version = version
+        self.text = text
 
 
 class RequirementNotSatisfied(UserError):
@@ -57,7 +67,7 @@ class BehaviorVersion:
 
     RequirementNotSatisfied = RequirementNotSatisfied
 
-    _latest_behavior_version: ClassVar[int] = max(CHANGES)
+    _latest_behavior_version: ClassVar[int] = max(change.version for change in Change)
     _version: ClassVar[int | None] = None
     _min_version: ClassVar[int] = 0
 
@@ -65,6 +75,11 @@ class BehaviorVersion:
     def get(cls) -> int:
         """:return: the version that was set, else the minimum of the backend"""
         return cls._min_version if cls._version is None else cls._version
+
+    @classmethod
+    def has(cls, change: Change) -> bool:
+        """:return: whether the version in effect is one that has it"""
+        return cls.get() >= change.version
 
     @classmethod
     def is_set(cls) -> bool:
@@ -110,16 +125,18 @@ class BehaviorVersion:
             )
 
     @classmethod
-    def require(cls, condition: bool, message: str, version: int) -> None:
+    def require(cls, condition: bool, message: str, version: Change | int) -> None:
         """Holds for each config of ``version`` and later; earlier ones get a warning, once.
 
         :param condition: whether the config is fine
         :param message: what it should do instead
-        :param version: the first that does not allow it
+        :param version: the first that does not allow it; a number only in code of users
         :raises RequirementNotSatisfied: ``condition`` is false and the version in effect is at least ``version``
         """
         if condition:
             return
+        if isinstance(version, Change):
+            version = version.version
         if cls.get() >= version:
             raise RequirementNotSatisfied(f"{message} (required since behavior_version >= {version})")
         log.print_deprecation_warning(message, behavior_version=version)

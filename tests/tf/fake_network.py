@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from returnn.tf.compat import tf, v1
+from returnn.tf.network.param_values import ParamValues
 
 
 def fake_data(key: str, shape: tuple[int | None, ...], dtype: str, *, dim: int | None, sparse: bool) -> Any:
@@ -53,7 +54,7 @@ class FakeExternData:
         )
 
 
-class FakeNetwork:
+class FakeNetwork(ParamValues):
     """Frames through ``output/W``, ``output/b`` and a softmax; cross entropy and frame error over real frames."""
 
     def __init__(self, *, config: Any, rnd_seed: int = 1, train_flag: Any = False, **_flags: Any):
@@ -62,6 +63,7 @@ class FakeNetwork:
         )
         self.train_flag = train_flag
         self.rnd_seed = rnd_seed
+        self.get_config = lambda: config
         self.used_data_keys = {"data", "classes"}
         self.run_opts: dict[str, Any] = {}
         self.num_finished_runs = 0

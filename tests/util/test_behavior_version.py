@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from returnn.util.behavior_version import CHANGES, BehaviorVersion, RequirementNotSatisfied
+from returnn.util.behavior_version import BehaviorVersion, Change, RequirementNotSatisfied
 from returnn.util.errors import UserError
 
 
@@ -25,7 +25,14 @@ def test_unset_is_the_minimum_of_the_backend() -> None:
 
 
 def test_each_version_up_to_the_latest_says_what_it_changes() -> None:
-    assert sorted(CHANGES) == list(range(1, 31)) and BehaviorVersion._latest_behavior_version == 30
+    assert [change.version for change in Change] == list(range(1, 32))
+    assert BehaviorVersion._latest_behavior_version == 31 and all(change.text for change in Change)
+
+
+def test_a_change_is_there_from_its_version_on() -> None:
+    for version, expected in [(16, False), (17, True), (18, True)]:
+        BehaviorVersion._reset(version)
+        assert BehaviorVersion.has(Change.ZONEOUT_OUTPUT) == expected
 
 
 def test_set_once() -> None:
@@ -44,8 +51,8 @@ def test_set_version_below_the_minimum() -> None:
 
 
 def test_version_of_the_future_is_warned_about(capsys: pytest.CaptureFixture[str]) -> None:
-    BehaviorVersion.set(31)
-    assert "behavior_version 31 is newer than this program knows" in capsys.readouterr().out
+    BehaviorVersion.set(32)
+    assert "behavior_version 32 is newer than this program knows" in capsys.readouterr().out
 
 
 def test_require_warns_once_below_the_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import returnn.frontend as rf
 from returnn.frontend.init import Constant
 from returnn.tensor import Dim, Tensor
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
@@ -208,7 +208,7 @@ def _zoneout_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
         if not 0 <= opts[key] <= 1:
             raise ConfigError("unit_opts: %s must be in [0, 1], but is %r" % (key, opts[key]))
     if opts["use_zoneout_output"] is None:
-        opts["use_zoneout_output"] = BehaviorVersion.get() >= 17
+        opts["use_zoneout_output"] = BehaviorVersion.has(Change.ZONEOUT_OUTPUT)
     return call.rnn("zoneoutlstm", _kernel_and_bias(call, "lstm_cell"), noise=call.layer.get_absolute_name(), **opts)
 
 

@@ -11,6 +11,7 @@ from returnn.network.loss_holder import LossHolder
 
 from .extern_data import ExternData
 from .network import TFNetwork
+from .param_values import TFNetworkParamsSerialized
 
 __all__ = [
     "CannotHandleUndefinedSourcesException",
@@ -21,4 +22,5 @@ __all__ = [
     "NetworkConstructionDependencyLoopException",
     "NetworkLayerException",
     "TFNetwork",
+    "TFNetworkParamsSerialized",
 ]

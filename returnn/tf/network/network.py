@@ -19,9 +19,10 @@ from returnn.tf.compat import tf, v1
 from returnn.util.errors import ConfigError
 
 from .extern_data import ExternData
+from .param_values import ParamValues
 
 
-class TFNetwork(Network):
+class TFNetwork(Network, ParamValues):
     """See :class:`Network`. Parameters are variables of the current graph, named as in checkpoints."""
 
     backend = backend

@@ -12,7 +12,7 @@ from returnn.tf.compat import tf, v1
 from returnn.tf.updater import optimizers
 from returnn.tf.updater.base import BaseCustomOptimizer
 from returnn.tf.updater.v1_optimizer import V1Optimizer
-from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import did_you_mean
 
@@ -174,7 +174,7 @@ def _old_style_options(config: Config) -> tuple[dict[str, Any], str]:
     if key is None:
         return {"class": "gradientdescent"}, "Create SGD optimizer."
     BehaviorVersion.require(
-        False, f'{key} = {values[key]!r}: use optimizer = {{"class": "{key}", ...}} instead.', version=2
+        False, f'{key} = {values[key]!r}: use optimizer = {{"class": "{key}", ...}} instead.', Change.NO_OPTIMIZER_FLAGS
     )
     if values["momentum"] and key not in ("rmsprop", "momentum"):
         raise ConfigError(f"{key} = {values[key]!r} does not go with momentum = {values['momentum']!r}. Remove one.")
