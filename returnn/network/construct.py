@@ -20,6 +20,7 @@ from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError, UserError
 
 from .errors import (
+    LayerMissing,
     LayerNotFound,
     LayerOptionError,
     NetworkConstructionDependencyLoopException,
@@ -28,26 +29,6 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .network import Network
-
-
-class LayerMissing(Exception):
-    """Another layer has to be built first."""
-
-    def __init__(self, network: Network, name: str):
-        """
-        :param network: that the layer is in
-        :param name: in that network
-        """
-        super().__init__(name)
-        self.network = network
-        self.name = name
-        self.only_params = False
-        """its parameters are needed, not its output"""
-
-    @property
-    def item(self) -> _Item:
-        """as it stands on the work list"""
-        return self.network, self.name
 
 
 _Item = tuple["Network", str]

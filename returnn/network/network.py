@@ -11,19 +11,17 @@ import numpy
 import returnn.frontend as rf
 from returnn.config import Config, get_global_config
 from returnn.layers.base import LayerBase
-from returnn.layers.registry import get_layer_class
 from returnn.layers.reuse_params import UnbuiltLayer
-from returnn.layers.source import DataNotAvailableLayer, SourceLayer
-from returnn.layers.subnetwork import SubnetworkInputLayer
 from returnn.log import log
 from returnn.tensor import Dim, DimKind, Tensor, batch_dim
 from returnn.tensor.backend import Backend
 from returnn.util.errors import ConfigError
-from returnn.util.suggest import did_you_mean
 
-from .construct import LayerMissing, construct_all
-from .errors import LayerNotFound
+from .construct import construct_all
+from .description import describe
+from .errors import LayerMissing, LayerNotFound
 from .extern_data import ExternData
+from .lookup import find_layer, find_param_owner, layer_not_found
 from .loss_holder import LossHolder
 from .losses import make_holders, make_loss
 from .params import ParamStore
@@ -297,7 +295,7 @@ class Network:
         try:
             return self.get_layer_or_missing(name)
         except LayerMissing:
-            raise self._not_found(name, "was not built") from None
+            raise layer_not_found(self, name, "was not built") from None
 
     def get_layer_or_missing(self, name: str) -> LayerBase:
         """
@@ -306,20 +304,7 @@ class Network:
         :raises LayerMissing: it has to be built first
         :raises LayerNotFound: there is no such one
         """
-        if name.startswith("base:"):
-            if self.parent_net is None:
-                raise self._not_found(name, "there is no network around this one")
-            return self.parent_net.get_layer_or_missing(name[len("base:") :])
-        if name in self.layers:
-            return self.layers[name]
-        if name in self.layers_desc:
-            raise LayerMissing(self, name)
-        if name == "data" or name.startswith("data:"):
-            return self._data_layer(name)
-        if "/" in name:
-            outer, inner = name.split("/", 1)
-            return self._sub_layer(outer, inner, name)
-        raise self._not_found(name)
+        return find_layer(self, name)
 
     def get_param_owner(self, name: str, *, for_layer: str) -> LayerBase | UnbuiltLayer:
         """
@@ -328,37 +313,7 @@ class Network:
         :return: the layer; or what stands for it, where it depends on ``for_layer``
         :raises LayerMissing: it has to be built first
         """
-        try:
-            return self.get_layer_or_missing(name)
-        except LayerMissing as missing:
-            if (for_layer, missing.network, missing.name) in self.unbuilt_owners:
-                return missing.network._unbuilt_layer(missing.name)
-            missing.only_params = True
-            raise
-
-    def _unbuilt_layer(self, name: str) -> UnbuiltLayer:
-        desc = self.layers_desc[name]
-        layer_class = get_layer_class(desc["class"])
-        assert layer_class is not None
-        layer = object.__new__(layer_class)
-        layer.name, layer.network, layer.name_scope = name, self, desc.get("name_scope")
-        return UnbuiltLayer(name, layer.scope)
-
-    def _not_found(self, name: str, why: str = "") -> LayerNotFound:
-        known = list(self.layers_desc)
-        text = "layer %r not found in %r%s.%s" % (name, self, ": " + why if why else "", did_you_mean(name, known))
-        if not did_you_mean(name, known) and len(known) <= 30:
-            text += " Layers: %s" % ", ".join(sorted(known))
-        return LayerNotFound(text, layer_name=name, network=self, net_dict=self.layers_desc)
-
-    def _sub_layer(self, outer: str, inner: str, name: str) -> LayerBase:
-        desc = self.layers_desc.get(outer)
-        if desc is not None and desc.get("class") == "subnetwork" and isinstance(desc.get("subnetwork"), dict):
-            return self.subnet(outer).get_layer_or_missing(inner)
-        layer = self.get_layer_or_missing(outer).get_sub_layer(inner)
-        if layer is None:
-            raise self._not_found(name, "layer %r has no such part" % outer)
-        return layer
+        return find_param_owner(self, name, for_layer=for_layer)
 
     def subnet(self, name: str) -> Network:
         """
@@ -371,45 +326,6 @@ class Network:
             net.layers_desc = {key: value for key, value in subnetwork.items() if not key.startswith("#")}
             self.subnets[name] = net
         return self.subnets[name]
-
-    def _data_layer(self, name: str) -> LayerBase:
-        if self.parent_net is not None:
-            layer = self._subnet_data(self.parent_net, name)
-            return self.parent_net.get_layer_or_missing(name) if layer is None else layer
-        key = name[len("data:") :] if name.startswith("data:") else None
-        opts: dict[str, Any] = {"name": name, "network": self, "data_key": key}
-        output = SourceLayer.get_out_data_from_opts(**opts)
-        self.layers[name] = self._data_layer_class(output)(**opts, output=output)
-        return self.layers[name]
-
-    def _data_layer_class(self, output: Tensor) -> type[LayerBase]:
-        return SourceLayer if output.available_for_inference or self.eval_flag else DataNotAvailableLayer
-
-    def _subnet_data(self, outside: Network, name: str) -> LayerBase | None:
-        """sources of the layer outside"""
-        desc = outside.layers_desc[self.name]
-        names = desc.get("from", "data" if outside.is_subnetwork or "from" not in desc else [])
-        names = [n for n in ([names] if isinstance(names, str) else names) if n != "none"]
-        if desc.get("concat_sources", True):
-            if name != "data":
-                return None
-        else:
-            by_name = {"data:%i" % i: n for i, n in enumerate(names)} | {"data:" + n: n for n in names}
-            if names:
-                by_name["data"] = names[0]
-            if name not in by_name:
-                return None
-            names = [by_name[name]]
-        if not names:
-            raise ConfigError('"data" is used in the subnetwork %r, but its "from" is empty' % self.name_prefix)
-        sources = [outside.get_layer_or_missing(n) for n in names]
-        opts: dict[str, Any] = {
-            k: desc[k] for k in ("dropout", "dropout_noise_shape", "dropout_axis", "dropout_on_forward") if k in desc
-        }
-        opts.update(name=name, network=self, sources=sources)
-        layer = SubnetworkInputLayer(**opts, output=SubnetworkInputLayer.get_out_data_from_opts(**opts))
-        self.layers[name] = layer
-        return layer
 
     def all_layers(self) -> Iterator[tuple[str, LayerBase]]:
         """
@@ -712,18 +628,7 @@ class Network:
         """
         :param name: headline
         """
-        lines = ["%s layer topology:" % name]
-        lines.append("  extern data: %s" % self.extern_data.get_data_description())
-        lines.append("  used data keys: %s" % sorted(self.used_data_keys))
-        lines.append("  layers:")
-        for path, layer in self.all_layers():
-            dim = layer.output.dim
-            lines.append("    layer %s %r #: %s" % (layer.layer_class, path, "unknown" if dim is None else dim))
-        if not self.layers:
-            lines.append("    (no layers)")
-        lines.append("net params #: %i" % self.get_num_params())
-        lines.append("net trainable params: %s" % self.get_trainable_params())
-        for line in lines:
+        for line in describe(self, name):
             print(line, file=log.v2)
 
 
