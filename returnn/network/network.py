@@ -479,6 +479,18 @@ class Network:
         """
         raise NotImplementedError
 
+    def register_post_control_dependencies(self, ops: list[Any]) -> None:
+        """
+        :param ops: to run in each step, after it
+        """
+        raise NotImplementedError
+
+    def get_epoch_step(self) -> Any:
+        """
+        :return: raw int scalar: step within the epoch, from 0
+        """
+        raise NotImplementedError
+
     # ---- training
 
     def cond_on_train(self, fn_train: Callable[[], Any], fn_eval: Callable[[], Any]) -> Any:

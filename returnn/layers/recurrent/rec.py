@@ -187,11 +187,13 @@ class RecLayer(ConcatInputLayer):
             )
         else:
             parts = [state] * len(names)
-        fixed = {name: self._fixed_state(name, part, out_dim) for name, part in zip(names, parts, strict=True)}
-        return [
-            self._state_of_run(name, part, x, without=without, out_dim=out_dim) if fixed[name] is None else fixed[name]
-            for name, part in zip(names, parts, strict=True)
-        ]
+        states = []
+        for name, part in zip(names, parts, strict=True):
+            state = self._fixed_state(name, part, out_dim)
+            states.append(
+                self._state_of_run(name, part, x, without=without, out_dim=out_dim) if state is None else state
+            )
+        return states
 
     def _fixed_state(self, name: str, part: Any, out_dim: Dim) -> Tensor | None:
         """
@@ -215,9 +217,7 @@ class RecLayer(ConcatInputLayer):
             raise ConfigError(text % (layer.name, value.short_repr(), out_dim.dimension))
         if self._is_template:
             value = value.copy_template()
-        return (
-            value if value.feature_dim == out_dim else rf.replace_dim(value, in_dim=value.feature_dim, out_dim=out_dim)
-        )
+        return _with_feature_dim(value, out_dim)
 
     def _state_of_run(self, name: str, part: str, x: Tensor, *, without: Sequence[Dim], out_dim: Dim) -> Tensor:
         rest = [d for d in x.dims if d not in without]
@@ -231,7 +231,7 @@ class RecLayer(ConcatInputLayer):
         backend, key = self.network.backend, _variable_key(name)
         if part == "placeholder":
             raw = backend.placeholder(
-                "%s/initial_state_placeholder_%s" % (self.scope, key), [None, out_dim.dimension], "float32"
+                "%s/initial_state_placeholder_%s" % (self.scope, key), [None, out_dim.require_static()], "float32"
             )
             self._after_states[name] = lambda s: s.like(
                 backend.named(s.raw_tensor, "%s/last_state_%s" % (self.scope, key))
@@ -242,7 +242,7 @@ class RecLayer(ConcatInputLayer):
             reset = backend.compare("equal", self.network.get_epoch_step(), backend.convert(0, "int64"))
         rows = backend.size_of_axis(x.raw_tensor, x.get_axis_from_dim(rest[0]))
         raw, keep = backend.kept_value(
-            "%s/keep_state_%s" % (self.scope, key), out_dim.dimension, rows=rows, reset=reset
+            "%s/keep_state_%s" % (self.scope, key), out_dim.require_static(), rows=rows, reset=reset
         )
 
         def after(state: Tensor) -> Tensor:
@@ -341,7 +341,13 @@ class GetLastHiddenStateLayer(LayerBase):
             if self.combine == "concat":
                 y = rf.concat_features(y, x)
             else:
-                y = y + rf.replace_dim(x, in_dim=x.feature_dim, out_dim=y.feature_dim)
+                assert y.feature_dim is not None
+                y = y + _with_feature_dim(x, y.feature_dim)
         if y.dim != out_dim.dimension:
-            raise ConfigError("n_out is %i, but the state has dim %i" % (out_dim.dimension, y.dim))
-        return y if y.feature_dim == out_dim else rf.replace_dim(y, in_dim=y.feature_dim, out_dim=out_dim)
+            raise ConfigError("n_out is %s, but the state has dim %s" % (out_dim.dimension, y.dim))
+        return _with_feature_dim(y, out_dim)
+
+
+def _with_feature_dim(x: Tensor, dim: Dim) -> Tensor:
+    assert x.feature_dim is not None
+    return x if x.feature_dim == dim else rf.replace_dim(x, in_dim=x.feature_dim, out_dim=dim)

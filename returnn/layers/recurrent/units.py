@@ -241,7 +241,7 @@ def _layer_norm_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
         for gate in "ijfo":
             norm("%s_gate" % gate, call.out_dim, shift + forget_bias if gate == "f" else shift)
     else:
-        n = call.out_dim.dimension
+        n = call.out_dim.require_static()
         name = "bias_ff_re" if opts["with_concat"] else "bias_ff"
         params[name] = call.param(name, [gates], init=Constant([0.0] * 2 * n + [forget_bias] * n + [0.0] * n))
     if opts["cell_norm"]:
@@ -296,7 +296,7 @@ def _basic_rnn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
 
 def _rhn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
     """``W`` [D, 2n], ``b`` [2n] (0, and ``transform_bias``), ``rhn_cell/depth_<i>/W`` [n, 2n]"""
-    opts, n = call.opts, call.out_dim.dimension
+    opts, n = call.opts, call.out_dim.require_static()
     if not isinstance(opts["depth"], int) or opts["depth"] < 1:
         raise ConfigError("unit_opts: depth must be a positive integer, but is %r" % (opts["depth"],))
     params = {
