@@ -130,7 +130,7 @@ def test_help(tmp_path: Path) -> None:
         ("", ["-x", "eval"], "specify epoch or load_epoch"),
         ("", ["-x", "forward"], "no eval data provided"),
         ("", ["-x", "initialize_model"], "task 'initialize_model': set the config key `model`"),
-        ("behavior_version = -1\n", ["-x", "nop"], "behavior_version = -1: must be 0..30."),
+        ("behavior_version = -1\n", ["-x", "nop"], "behavior_version = -1: must be 0..31."),
     ],
 )
 def test_mistake(tmp_path: Path, config: str, args: list[str], message: str) -> None:
