@@ -42,8 +42,6 @@ dev_data: Dataset | None = None
 eval_data: Dataset | None = None
 _backend: Backend | None = None
 
-_not_yet = ("use_train_proc_manager", "watch_memory", "ipython", "use_horovod")
-
 
 def main(argv: Sequence[str] | None = None) -> None:
     """
@@ -154,9 +152,7 @@ def _print_greeting(command_line_options: Sequence[str], extra_greeting: str | N
 def _check_config(config: Config) -> None:
     config_keys.check_values(config)
     config_keys.warn_about_misspelled_keys(config)
-    for key in _not_yet:
-        if config.bool_or_other(key):
-            log.print_warning(f"{key} is not there yet in this version ({__version__}), it has no effect.")
+    config_keys.check_not_yet(config)
     if config.bool("patch_atfork", False):
         print("Note: patch_atfork is not needed here, it has no effect.", file=log.v3)
     if config.bool("dry_run", False):

@@ -1,53 +1,47 @@
-"""The keys that the program reads from a config, and two checks on a config before anything is started.
+"""The keys of a config that the program knows, and checks on a config before anything is started.
 
-* A key that nobody reads but that looks like one of these is probably a typing error: a warning.
+* A key that is not known but looks like a known one is probably a typing error: a warning.
 * A value that can not be meant, since it would be read as something else or not at all: an error.
+* A key of what is not there yet: an error if the results would be others with it, else a warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import enum
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from returnn import config_load
+from returnn._version import __version__
 from returnn.log import log
 from returnn.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from returnn.config import Config
 
-_keys_by_topic = {
+_read_keys = {
     "program": """
         task backend use_tensorflow device log log_verbosity log_format log_batch_size behavior_version include
-        use_train_proc_manager patch_atfork watch_memory ipython startup_callback dry_run need_data random_seed
-        tf_session_opts wrap_tf_session check_unsupported_device deterministic_train description PYTORCH_CUDA_ALLOC_CONF
+        patch_atfork startup_callback dry_run need_data random_seed tf_session_opts wrap_tf_session description
         """,
     "data": """
-        train dev eval eval_datasets extern_data num_inputs num_outputs target default_input
-        batch_size max_seqs max_seq_length min_seq_length max_pad_size batching chunking min_chunk_size
-        chunking_variance chunk_eval window context_window cache_size shuffle_frames_of_nseqs shuffle_batches
-        inc_seq_length seq_drop seq_drop_freq enforce_min_len1 on_size_limit dataset_pipeline file_cache_opts
-        use_dummy_datasets dummy_dataset_num_seqs train_dummy_dataset_num_seqs lm_dataset_debug_limit_line_count
-        torch_dataloader_opts torch_batching online_shuffle_batches sort_dataset sparse_input
-        sprint_interface_dataset_opts sprint_trainer_exec_path sprint_interface_custom_dataset
-        SprintInterfacePythonFeatureScorer
+        train dev eval eval_datasets extern_data num_inputs num_outputs target default_input batch_size max_seqs
+        max_seq_length min_seq_length max_pad_size batching chunking min_chunk_size chunking_variance chunk_eval
+        window context_window cache_size shuffle_frames_of_nseqs shuffle_batches inc_seq_length seq_drop
+        on_size_limit sparse_input
         """,
     "network": """
-        network get_network get_model train_step forward_step model_outputs flat_net_construction
-        optimize_move_layers_out inf_value tf_native_ctc_zero_infinity conv_pad_seq_len_to_power
+        network get_model tf_native_ctc_zero_infinity
         """,
     "training": """
-        model num_epochs save_interval load load_epoch epoch import_model_train_epoch1 preload_from_files start_epoch
-        start_batch cleanup_old_models apply_cleanup_old_models_to_optim_states save_epoch1_initial_model
-        allow_random_model_init load_ignore_missing_vars load_model_post_hooks stop_on_nonfinite_train_score
-        calculate_exp_loss accum_grad_multiple_step optimizer adam nadam momentum rmsprop adadelta adagrad
-        optimizer_epsilon optimizer_use_locking updater_opts
-        gradient_clip gradient_noise gradient_clip_norm gradient_clip_avg_norm gradient_clip_global_norm
-        gradient_clip_global_norm_tag global_norm_tag grad_norm_to_clip_to_zero maximize_grad_norm
-        gradient_nan_inf_filter decouple_constraints decouple_constraints_factor extra_updates
-        param_dropout param_dropout_min_ndim param_variational_noise reset_updater_vars_mod_step log_grad_norm
-        num_allowed_consec_invalid_gradient_steps grad_scaler torch_amp default_float_dtype epoch_start epoch_end
+        model num_epochs save_interval load load_epoch epoch import_model_train_epoch1 start_epoch start_batch
+        cleanup_old_models save_epoch1_initial_model allow_random_model_init load_ignore_missing_vars
+        stop_on_nonfinite_train_score calculate_exp_loss accum_grad_multiple_step optimizer adam nadam momentum
+        rmsprop adadelta adagrad optimizer_epsilon optimizer_use_locking gradient_clip gradient_noise
+        gradient_clip_norm gradient_clip_avg_norm gradient_clip_global_norm gradient_clip_global_norm_tag
+        global_norm_tag grad_norm_to_clip_to_zero maximize_grad_norm gradient_nan_inf_filter decouple_constraints
+        decouple_constraints_factor extra_updates log_grad_norm
         """,
     "learning rate": """
         learning_rate min_learning_rate learning_rates learning_rate_file learning_rate_control
@@ -55,53 +49,115 @@ _keys_by_topic = {
         newbob_relative_error_div_by_old relative_error_div_by_old learning_rate_control_min_num_epochs_per_new_lr
         learning_rate_decay newbob_learning_rate_decay learning_rate_growth newbob_learning_rate_growth
         newbob_relative_error_threshold newbob_error_threshold newbob_multi_num_epochs newbob_multi_update_interval
-        newbob_relative_error_grow_threshold use_learning_rate_control_always pretrain_learning_rate
-        use_last_best_model dynamic_learning_rate
-        """,
-    "pretraining": """
-        pretrain pretrain_repetitions pretrain_construction_algo pretrain_copy_output_layer pretrain_greedy
-        reinit_network_each_epoch restart_after_num_net_reinit init_new_network_callback
+        newbob_relative_error_grow_threshold dynamic_learning_rate
         """,
     "tasks": """
-        search_data search_do_eval search_output_layer search_output_file search_output_file_format
-        search_train_network_layers forward_callback forward_data forward_output_layer forward_batch_size
-        forward_override_hdf_output forward_use_search forward_auto_split_batch_on_oom
-        allow_skipping_seqs_in_forward output_file eval_output_file eval_output_file_per_seq loss_name
-        output_per_seq_format output_per_seq_file_format eval_use_train_flag eval_learning_rate train_in_eval
-        analyze_dataset statistics_save_prefix data_key sil_label_idx statistics_dtype combine_labels extract
-        num_tune_iterations num_individuals num_train_steps num_kill_individuals num_best num_threads
-        web_server_port onnx_export
+        forward_output_layer forward_batch_size forward_override_hdf_output output_file eval_output_file
+        eval_output_file_per_seq loss_name output_per_seq_format output_per_seq_file_format
         """,
     "debugging": """
-        debug_print_layer_output_template debug_print_layer_output debug_print_layer_output_shape
-        debug_runtime_sanity_checks debug_rec_layer debug_objective_loss_summaries
-        debug_unnormalized_loss_summaries debug_add_check_numerics_on_output debug_add_check_numerics_ops
-        debug_grad_summaries debug_save_updater_vars debug_shell_in_runner debug_shell_in_runner_step
-        debug_shell_before_train_loop tf_log_memory_usage store_metadata_mod_step store_tf_profile tf_log_dir
-        tf_run_options torch_log_memory_usage reset_dev_memory_caches use_lovely_tensors use_hot_reloading
-        use_tensorboard tensorboard_opts torch_profile stop_for_resubmission_when_low_time_left
-        stop_for_resubmission_safety_factor
+        debug_print_layer_output_template debug_objective_loss_summaries debug_unnormalized_loss_summaries
+        debug_add_check_numerics_on_output tf_log_dir
         """,
     "several processes": """
-        use_horovod horovod_reduce_type horovod_dataset_distribution horovod_param_sync_step
-        horovod_param_sync_time_diff horovod_scale_lr horovod_avg_grad torch_distributed distributed_tf
-        """,
-    "frontend": """
-        rf_att_dropout_broadcast rf_dropout_broadcast rf_use_mask rf_use_mask_conv rf_use_mask_transposed_conv
-        rf_use_mask_pool rf_use_mask_stft rf_use_mask_window rf_use_mask_scatter rf_use_mask_BatchNorm
-        rf_use_consistent_same_padding rf_scatter_use_fixed_masking rf_module_output_keep_dtype
-        rf_specaugment_num_masks_per_seq rf_conformer_conv_norm_use_mask rf_batch_norm_distributed
-        """,
-    "without effect, for old configs": """
-        update_on_device multiprocessing truncation debug_mode update_batch_size share_batches exclude ctc_prior_file
-        init_train_epoch_posthook
+        torch_distributed
         """,
     "command line options": """
         activation gate_factors lreg dropout order loss cache hidden_sizes truncate hidden_type
         """,
 }
+"""What some part of the program reads."""
 
-KNOWN_KEYS: frozenset[str] = frozenset(key for keys in _keys_by_topic.values() for key in keys.split())
+_without_effect = """
+    update_on_device multiprocessing truncation debug_mode update_batch_size share_batches exclude ctc_prior_file
+    init_train_epoch_posthook flat_net_construction optimize_move_layers_out
+    """
+"""From old configs, which mean nothing any more, or only made things faster."""
+
+_not_yet_errors = {
+    "training": """
+        preload_from_files param_dropout param_variational_noise reset_updater_vars_mod_step use_last_best_model
+        search_train_network_layers seq_train_parallel
+        """,
+    "networks that change": """
+        pretrain get_network reinit_network_each_epoch init_new_network_callback
+        """,
+    "data": """
+        dataset_pipeline use_dummy_datasets enforce_min_len1 seq_drop_freq
+        """,
+    "evaluation": """
+        train_in_eval eval_learning_rate eval_use_train_flag forward_use_search combine_labels
+        """,
+    "several processes": """
+        use_horovod distributed_tf
+        """,
+}
+"""With these a result would be another one: an error."""
+
+_not_yet_warnings = {
+    "program": """
+        use_train_proc_manager watch_memory ipython check_unsupported_device deterministic_train file_cache_opts
+        lm_dataset_debug_limit_line_count inf_value conv_pad_seq_len_to_power onnx_export
+        restart_after_num_net_reinit
+        """,
+    "debugging": """
+        debug_print_layer_output debug_print_layer_output_shape debug_runtime_sanity_checks debug_rec_layer
+        debug_add_check_numerics_ops debug_grad_summaries debug_save_updater_vars debug_shell_in_runner
+        tf_log_memory_usage store_metadata_mod_step store_tf_profile tf_run_options
+        stop_for_resubmission_when_low_time_left
+        """,
+}
+"""Watching, debugging, speed: a warning."""
+
+_not_yet_silent = {
+    "details of options that have no effect by themselves": """
+        dummy_dataset_num_seqs train_dummy_dataset_num_seqs param_dropout_min_ndim pretrain_learning_rate
+        use_learning_rate_control_always pretrain_repetitions pretrain_construction_algo pretrain_copy_output_layer
+        pretrain_greedy debug_shell_in_runner_step stop_for_resubmission_safety_factor horovod_reduce_type
+        horovod_param_sync_step horovod_param_sync_time_diff horovod_scale_lr horovod_avg_grad
+        horovod_dataset_distribution
+        """,
+    "of tasks": """
+        search_data search_do_eval search_output_layer search_output_file search_output_file_format analyze_dataset
+        statistics_save_prefix sil_label_idx statistics_dtype extract num_tune_iterations num_individuals
+        num_train_steps num_kill_individuals num_best num_threads web_server_port data_key
+        """,
+    "of RASR": """
+        sprint_interface_dataset_opts sprint_trainer_exec_path sprint_interface_custom_dataset
+        SprintInterfacePythonFeatureScorer
+        """,
+    "of PyTorch": """
+        PYTORCH_CUDA_ALLOC_CONF torch_dataloader_opts torch_batching online_shuffle_batches sort_dataset train_step
+        forward_step model_outputs apply_cleanup_old_models_to_optim_states load_model_post_hooks
+        num_allowed_consec_invalid_gradient_steps grad_scaler torch_amp default_float_dtype epoch_start epoch_end
+        forward_callback forward_data forward_auto_split_batch_on_oom allow_skipping_seqs_in_forward
+        torch_log_memory_usage reset_dev_memory_caches use_lovely_tensors use_hot_reloading use_tensorboard
+        tensorboard_opts torch_profile debug_shell_before_train_loop rf_att_dropout_broadcast rf_dropout_broadcast
+        rf_use_mask rf_use_mask_conv rf_use_mask_transposed_conv rf_use_mask_pool rf_use_mask_stft rf_use_mask_window
+        rf_use_mask_scatter rf_use_mask_BatchNorm rf_use_consistent_same_padding rf_scatter_use_fixed_masking
+        rf_module_output_keep_dtype rf_specaugment_num_masks_per_seq rf_conformer_conv_norm_use_mask
+        rf_batch_norm_distributed
+        """,
+}
+"""Without effect of their own: what they belong to says itself that it is missing, or is not used. Nothing is said."""
+
+
+class NotYet(enum.Enum):
+    """What happens if a config sets a key that is not supported yet."""
+
+    ERROR = _not_yet_errors
+    WARNING = _not_yet_warnings
+    SILENT = _not_yet_silent
+
+
+def _split(keys_by_topic: Mapping[str, str]) -> Iterator[str]:
+    return (key for keys in keys_by_topic.values() for key in keys.split())
+
+
+READ_KEYS: frozenset[str] = frozenset(_split(_read_keys))
+WITHOUT_EFFECT: frozenset[str] = frozenset(_without_effect.split())
+NOT_YET: dict[str, NotYet] = {key: kind for kind in NotYet for key in _split(kind.value)}
+KNOWN_KEYS: frozenset[str] = READ_KEYS | WITHOUT_EFFECT | NOT_YET.keys()
 
 EXPRESSION_KEYS: frozenset[str] = frozenset(
     """
@@ -180,6 +236,40 @@ def _wrong_value(key: str, kind: _Kind, value: Any) -> str:
 def _short_repr(value: Any, max_len: int = 100) -> str:
     text = repr(value)
     return text if len(text) <= max_len else text[: max_len - 3] + "..."
+
+
+# What is not there yet
+
+
+def check_not_yet(config: Config) -> None:
+    """Values that switch a thing off (None, False, 0, "", {}) are as if the key was not there.
+
+    :raises ConfigError: keys without which the results would be others; names all of them. Others get a warning.
+    """
+    used = [key for key in NOT_YET if _is_on(config.opt_typed_value(key))]
+    errors = [_not_yet_error(key) for key in used if NOT_YET[key] is NotYet.ERROR]
+    if errors:
+        raise ConfigError("\n".join(errors))
+    for key in used:
+        if NOT_YET[key] is NotYet.WARNING:
+            log.print_warning(f"option {key} is not supported yet (version {__version__}), it has no effect.")
+
+
+def _not_yet_error(key: str) -> str:
+    return (
+        f"option {key} is not supported yet (version {__version__}); remove it from the config, or switch it off,"
+        f" to go on without it (++{key} None does so for this run)."
+    )
+
+
+def _is_on(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() not in _off_texts
+    return value is not None and value is not False and (callable(value) or value not in (0, {}, [], ()))
+
+
+_off_texts = ("", "0", "0.0", "false", "no", "off", "none", "{}", "[]", "()")
+"""From the command line, where a key may have no type."""
 
 
 # Names

@@ -54,9 +54,17 @@ from .elementwise import (
     tanh,
     where,
 )
-from .loss import ctc_decode, ctc_loss, edit_distance, sparse_softmax_cross_entropy
+from .loss import (
+    collapse_repeated,
+    ctc_best_path,
+    ctc_decode,
+    ctc_full_sum,
+    ctc_loss,
+    edit_distance,
+    sparse_softmax_cross_entropy,
+)
 from .matmul import dot, matmul
-from .nn import dropout, layer_norm, log_softmax, moments, pool, softmax
+from .nn import dropout, layer_norm, log_softmax, moments, pool, softmax, zero_large_gradient
 from .operators import Tensor as _Tensor  # installs the operators
 from .rec import lstm, rnn
 from .reduce import reduce, reduce_argmax, reduce_max, reduce_mean, reduce_min, reduce_out, reduce_sum

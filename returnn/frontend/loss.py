@@ -43,19 +43,102 @@ def ctc_loss(
     :param options: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated
     :return: [batch]; inf where there is no alignment, unless ``ignore_longer_outputs_than_inputs``: then 0
     """
+    return _of_alignments("ctc_loss", logits, axis, labels, input_spatial_dim, target_spatial_dim, **options)
+
+
+def ctc_full_sum(
+    logits: Tensor,
+    *,
+    axis: Dim,
+    labels: Tensor,
+    input_spatial_dim: Dim,
+    target_spatial_dim: Dim,
+    blank_index: int = -1,
+    label_loop: bool = True,
+    logits_normalize: bool = True,
+    grad_wrt_softmax_in: bool = True,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """
+    :func:`ctc_loss` with other options. Sequences without frames, labels or alignment are fine.
+
+    :param logits: [batch, input_spatial_dim, axis] in any order
+    :param axis: classes, and the blank
+    :param labels: [batch, target_spatial_dim]
+    :param input_spatial_dim:
+    :param target_spatial_dim:
+    :param blank_index: negative: from the end
+    :param label_loop: a label may last several frames, so equal neighbours need a blank between them
+    :param logits_normalize: apply log_softmax; else the logits are the scores
+    :param grad_wrt_softmax_in: the gradient is softmax - posteriors; else minus the posteriors
+    :param zero_infinity: no gradient of a sequence that has no alignment; else it is softmax
+    :return: [batch]; 0 where there is no alignment
+    """
+    return _of_alignments(
+        "ctc_full_sum",
+        logits,
+        axis,
+        labels,
+        input_spatial_dim,
+        target_spatial_dim,
+        blank_index=blank_index,
+        label_loop=label_loop,
+        logits_normalize=logits_normalize,
+        grad_wrt_softmax_in=grad_wrt_softmax_in,
+        zero_infinity=zero_infinity,
+    )
+
+
+def ctc_best_path(
+    logits: Tensor,
+    *,
+    axis: Dim,
+    labels: Tensor,
+    input_spatial_dim: Dim,
+    target_spatial_dim: Dim,
+    blank_index: int = -1,
+    label_loop: bool = True,
+) -> Tensor:
+    """
+    -log of the probability of the best alignment. Arguments as those of :func:`ctc_full_sum`.
+
+    :return: [batch]; inf where there is no alignment: then without gradient
+    """
+    return _of_alignments(
+        "ctc_best_path",
+        logits,
+        axis,
+        labels,
+        input_spatial_dim,
+        target_spatial_dim,
+        blank_index=blank_index,
+        label_loop=label_loop,
+    )
+
+
+def _of_alignments(
+    op: str,
+    logits: Tensor,
+    axis: Dim,
+    labels: Tensor,
+    input_spatial_dim: Dim,
+    target_spatial_dim: Dim,
+    **options: Any,
+) -> Tensor:
+    """:return: [batch], what the backend's function ``op`` gives"""
     if logits.dtype != "float32":
-        raise DimError("ctc_loss: logits must be float32, but are %s" % logits.dtype)
+        raise DimError("%s: logits must be float32, but are %s" % (op, logits.dtype))
     backend = backend_of_all([logits, labels])
     raw = None
     if backend is not template_backend:
-        raw = backend.ctc_loss(
+        raw = getattr(backend, op)(
             logits.copy_transpose([input_spatial_dim, batch_dim, axis]).raw_tensor,
             input_spatial_dim.dyn_size,
             labels.copy_transpose([batch_dim, target_spatial_dim]).raw_tensor,
             target_spatial_dim.dyn_size,
             **options,
         )
-    return Tensor("ctc_loss", (batch_dim,), "float32", raw_tensor=raw)
+    return Tensor(op, (batch_dim,), "float32", raw_tensor=raw)
 
 
 def ctc_decode(
@@ -82,6 +165,22 @@ def ctc_decode(
     return Tensor(
         "ctc_decode", (batch_dim, out_dim), "int32", sparse_dim=target_dim, time_dim_axis=1, raw_tensor=raw
     ), out_dim
+
+
+def collapse_repeated(labels: Tensor, *, axis: Dim) -> tuple[Tensor, Dim]:
+    """
+    :param labels: [batch, axis] in any order
+    :param axis: dynamic
+    :return: of equal neighbours only the first, [batch, new spatial dim]; and that dim
+    """
+    backend = backend_of_all([labels])
+    out_dim = Dim(None, description="collapsed", auto_generated=False, size_dims=(batch_dim,))
+    raw = None
+    if backend is not template_backend:
+        raw, out_dim.dyn_size = backend.collapse_repeated(
+            labels.copy_transpose([batch_dim, axis]).raw_tensor, axis.dyn_size
+        )
+    return labels.like(raw, dims=(batch_dim, out_dim), time_dim=out_dim, name="collapse_repeated"), out_dim
 
 
 def edit_distance(a: Tensor, a_spatial_dim: Dim, b: Tensor, b_spatial_dim: Dim) -> Tensor:

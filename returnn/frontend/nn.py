@@ -74,12 +74,27 @@ def dropout(
     return x.like(raw, name="dropout")
 
 
+def zero_large_gradient(x: Tensor, *, limit: float) -> Tensor:
+    """
+    :param x: with or without the batch dim
+    :param limit: > 0
+    :return: x; no gradient goes to a sequence if the square of one of its components is as large, or nan
+    """
+    if not limit > 0:
+        raise DimError("zero_large_gradient: limit must be > 0, but is %r" % limit)
+    backend = backend_of_raw(x.raw_tensor)
+    return x.like(backend.zero_large_gradient(x.raw_tensor, limit, batch_axis=x.batch_dim_axis))
+
+
+POOL_PADDINGS = ("same", "valid", "same_static")
+
+
 def pool(
     x: Tensor,
     *,
     mode: str,
     pool_size: Sequence[int],
-    padding: str,
+    padding: str | Sequence[int],
     strides: Sequence[int],
     dilation_rate: Sequence[int],
     in_spatial_dims: Sequence[Dim],
@@ -88,9 +103,11 @@ def pool(
 ) -> tuple[Tensor, list[Dim]]:
     """
     :param x: has the spatial dims; its other dims are independent of each other
-    :param mode: max, avg (borders do not count)
+    :param mode: max, avg
     :param pool_size: per spatial dim
-    :param padding: same, valid
+    :param padding: same: ceil(length / stride) windows, borders do not count; valid: only windows that fit;
+        same_static: as many as same, between zeros that count, which on a dynamic dim are pool_size - 1, whatever the
+        length; or per spatial dim the number of frames on both sides: zeros that count for avg, nothing for max
     :param strides: per spatial dim
     :param dilation_rate: per spatial dim
     :param in_spatial_dims:
@@ -100,15 +117,22 @@ def pool(
     :return: axes in the order of x; and the new spatial dims
     """
     require_dims(x, in_spatial_dims, op="pool")
-    padding = padding.lower()
-    if mode not in ("max", "avg") or padding not in ("same", "valid"):
-        raise DimError("pool: mode must be max or avg, padding same or valid, but they are %r, %r" % (mode, padding))
+    padding = padding.lower() if isinstance(padding, str) else list(padding)
+    if mode not in ("max", "avg") or (isinstance(padding, str) and padding not in POOL_PADDINGS):
+        raise DimError(
+            "pool: mode must be max or avg, padding %s or numbers, but they are %r, %r"
+            % (", ".join(POOL_PADDINGS), mode, padding)
+        )
     masked = dims_to_mask(x, in_spatial_dims) if use_mask else []
     x = mask_padding(x, masked, float("-inf") if mode == "max" else 0.0)
     outs: list[Dim] = []
     given = out_spatial_dims or [None] * len(in_spatial_dims)
-    for dim, out, size, stride, dilation in zip(in_spatial_dims, given, pool_size, strides, dilation_rate, strict=True):
-        length = dim if padding == "same" else dim.sub_right((size - 1) * dilation)
+    for i, (dim, out, size, stride) in enumerate(zip(in_spatial_dims, given, pool_size, strides, strict=True)):
+        length = dim
+        if padding not in ("same", "same_static"):
+            both_sides = 0 if isinstance(padding, str) else 2 * padding[i]
+            missing = (size - 1) * dilation_rate[i] - both_sides
+            length = dim.sub_right(missing) if missing >= 0 else dim + -missing
         length = length.ceildiv_right(stride) if stride != 1 else length
         if out is not None:
             out.declare_same_as(length)
@@ -128,6 +152,12 @@ def pool(
     if not plain:  # the backend wants [batch, spatial.., channels]
         spatial = shape[len(rest) : len(rest) + len(in_spatial_dims)]
         raw = backend.reshape(raw, [-1] + spatial + [channels[0].dimension if channels else 1])
+    if padding == "same_static":
+        borders = [_same_borders(*x) for x in zip(in_spatial_dims, pool_size, strides, strict=True)]
+        raw = backend.pad(raw, [(0, 0), *borders, (0, 0)])
+    elif not isinstance(padding, str):
+        value = float("-inf") if mode == "max" else 0.0
+        raw = backend.pad(raw, [(0, 0), *((n, n) for n in padding), (0, 0)], value=value)
     raw = backend.pool(
         raw, mode, size=list(pool_size), strides=list(strides), dilation=list(dilation_rate), same=padding == "same"
     )
@@ -138,6 +168,15 @@ def pool(
     if mode == "max":  # no frame at all: not -inf, which times zero is nan in a gradient
         res = mask_padding(res, [out for dim, out in zip(in_spatial_dims, outs, strict=True) if dim in masked], 0.0)
     return res.copy_transpose(dims), outs
+
+
+def _same_borders(dim: Dim, size: int, stride: int) -> tuple[int, int]:
+    """:return: frames before and behind; where the length is static, as few as windows need, like "same" """
+    if dim.dimension is None:
+        left = (size - stride) // 2
+        return left, size - 1 - left
+    total = max((-(-dim.dimension // stride) - 1) * stride + size - dim.dimension, 0)
+    return total // 2, total - total // 2
 
 
 def moments(x: Tensor, *, axis: Dim | Sequence[Dim], use_mask: bool = True) -> tuple[Tensor, Tensor]:

@@ -54,6 +54,9 @@ class CombineLayer(LayerBase):
     """for kind eval: expression of ``source(i)``, or a function with the keyword arguments ``source`` and ``self``"""
     eval_locals: dict[str, Any] | None = None
     """further names for it"""
+    eval_for_output_loss: bool = False
+    """with kind eval: also apply it to the losses that the sources carry, ``output_loss``; the layer then carries the
+    result"""
     activation: str | None = None
     """function of the result"""
     with_bias: bool = False
@@ -66,6 +69,8 @@ class CombineLayer(LayerBase):
             raise ConfigError('the layer needs a source: "from" is empty')
         if self.kind is None:
             raise ConfigError('option "kind" is missing')
+        if self.eval_for_output_loss and self.kind != "eval":
+            raise ConfigError("eval_for_output_loss needs kind eval, but it is %r" % self.kind)
         sources = tuple(unify(sources))
         self._check_broadcast(sources)
         y = self._combined(sources)
@@ -135,9 +140,17 @@ class CombineLayer(LayerBase):
         access = _SourceAccess(self, sources, self.output)
         value = self._call_user_code(access)
         access.check_all_used()
+        if self.eval_for_output_loss:
+            self.output_loss = self._evaluated_output_loss()
         return self._as_tensor(value, self.output)
 
-    def _call_user_code(self, access: _SourceAccess) -> Any:
+    def _evaluated_output_loss(self) -> Any:
+        without = [s.name for s in self.sources if s.output_loss is None]
+        if without:
+            raise ConfigError("eval_for_output_loss: no loss comes with %s" % ", ".join(without))
+        return self._call_user_code(lambda i, **_: self.sources[i].output_loss)
+
+    def _call_user_code(self, access: Callable[..., Any]) -> Any:
         if callable(self.eval):
             return self.eval(source=access, self=self, **(self.eval_locals or {}))
         names = dict(self.network.backend.user_code_globals(), source=access, self=self, **(self.eval_locals or {}))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -12,6 +12,9 @@ from returnn.util.errors import ConfigError
 
 from .base import LayerBase
 from .registry import layer_class
+
+if TYPE_CHECKING:
+    from returnn.network.network import Network
 
 
 @layer_class("constant")
@@ -31,7 +34,16 @@ class ConstantLayer(LayerBase):
     feature_dim: Dim | None = None
     """which dim of shape is the feature dim"""
 
+    shape_deps: Sequence[LayerBase] | Sequence[str] | str = ()
+    """layers that are built first, as they define dims of shape"""
+
     _default_source = None
+
+    @classmethod
+    def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
+        super().transform_config_dict(d, network, get_layer)
+        names = d.get("shape_deps") or []
+        d["shape_deps"] = [get_layer(name) for name in ([names] if isinstance(names, str) else names)]
 
     def _inputs(self) -> list[Tensor]:
         if self.sources:

@@ -35,6 +35,9 @@ class LinearLayer(ConcatInputLayer):
     use_transposed_weights: bool = False
     """store ``W`` as [F_out, F_in]"""
 
+    grad_filter: float | None = None
+    """no gradient from a sequence where a component of the gradient before the activation, squared, is as large"""
+
     def compute(self, x: Tensor) -> Tensor:
         in_dim = static_feature_dim_of(x)
         out_dim = self.required_out_dim()
@@ -57,6 +60,8 @@ class LinearLayer(ConcatInputLayer):
         y.feature_dim = out_dim
         if self.with_bias:
             y = y + self.param("b", [out_dim], init=offset_init(self.bias_init))
+        if self.grad_filter:
+            y = rf.zero_large_gradient(y, limit=float(self.grad_filter))
         return self._activate(y)
 
     def _activate(self, y: Tensor) -> Tensor:

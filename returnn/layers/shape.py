@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
+from returnn.frontend.nn import POOL_PADDINGS
 from returnn.tensor import Dim, DimKind, Tensor
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
@@ -246,8 +247,10 @@ class PoolLayer(ConcatInputLayer):
     """max or avg; must be given"""
     pool_size: int | Sequence[int] | None = None
     """per spatial axis; must be given"""
-    padding: str = "VALID"
-    """or "same": borders do not count in an average"""
+    padding: str | int | Sequence[int] = "VALID"
+    """or "same": borders do not count; "same_static": between zeros that count, so that where the windows begin does
+    not depend on the longest sequence; or the number of frames on both sides, for all or per spatial axis: zeros that
+    count for avg, nothing for max"""
     strides: int | Sequence[int] | None = None
     """per spatial axis; default: pool_size"""
     dilation_rate: int | Sequence[int] = 1
@@ -258,6 +261,8 @@ class PoolLayer(ConcatInputLayer):
     """Dims of the result"""
     use_time_mask: bool | None = None
     """frames behind a sequence's end do not count; default: False, True from behaviour version 23 on"""
+    use_channel_first: bool | None = None
+    """a hint in old configs how to lay out memory on GPUs; changes no value, and the layout is chosen without it"""
 
     def compute(self, x: Tensor) -> Tensor:
         if self.mode not in ("max", "avg"):
@@ -272,13 +277,14 @@ class PoolLayer(ConcatInputLayer):
         dilation = self._per_axis(self.dilation_rate, len(spatial), "dilation_rate")
         if all(n == 1 for n in size + strides):
             return x
-        self._check_sizes(size, strides, dilation)
+        padding = self._padding(len(spatial))
+        self._check_sizes(size, strides, dilation, padding)
         features = [x.feature_dim] if x.feature_dim is not None and x.feature_dim not in spatial else []
         y, _ = rf.pool(
             x.copy_transpose([d for d in x.dims if d not in spatial + features] + spatial + features),
             mode=self.mode,
             pool_size=size,
-            padding=self.padding,
+            padding=padding,
             strides=strides,
             dilation_rate=dilation,
             in_spatial_dims=spatial,
@@ -290,13 +296,21 @@ class PoolLayer(ConcatInputLayer):
     def _use_mask(self) -> bool:
         return BehaviorVersion.has(Change.CONV_AND_POOL_MASK) if self.use_time_mask is None else self.use_time_mask
 
-    def _check_sizes(self, size: list[int], strides: list[int], dilation: list[int]) -> None:
-        if self.padding.lower() not in ("same", "valid"):
-            raise ConfigError('padding must be "same" or "valid", but is %r' % (self.padding,))
+    def _padding(self, number: int) -> str | list[int]:
+        if isinstance(self.padding, str):
+            if self.padding.lower() not in POOL_PADDINGS:
+                names = ", ".join('"%s"' % name for name in POOL_PADDINGS)
+                raise ConfigError("padding must be %s, or a number, but is %r" % (names, self.padding))
+            return self.padding.lower()
+        return self._per_axis(self.padding, number, "padding", least=0)
+
+    def _check_sizes(self, size: list[int], strides: list[int], dilation: list[int], padding: str | list[int]) -> None:
         if any(stride > n for n, stride in zip(size, strides, strict=True)):
             raise ConfigError("strides %r must not be larger than pool_size %r" % (self.strides, self.pool_size))
-        if any(n > 1 for n in dilation) and (self.padding.lower() == "same" or any(n > 1 for n in strides)):
-            raise ConfigError('dilation_rate needs padding "valid" and strides 1 (which by default are pool_size)')
+        if any(n > 1 for n in dilation) and (padding in ("same", "same_static") or any(n > 1 for n in strides)):
+            raise ConfigError(
+                'dilation_rate needs padding "valid" or a number, and strides 1 (which by default are pool_size)'
+            )
 
     def _spatial_dims(self, x: Tensor) -> list[Dim]:
         if self.in_spatial_dims is not None:
@@ -307,8 +321,8 @@ class PoolLayer(ConcatInputLayer):
             BehaviorVersion.require(False, message, Change.SPATIAL_DIMS_ARE_REQUIRED)
         return spatial
 
-    def _per_axis(self, value: int | Sequence[int], number: int, option: str) -> list[int]:
+    def _per_axis(self, value: int | Sequence[int], number: int, option: str, *, least: int = 1) -> list[int]:
         values = [value] * number if isinstance(value, int) else list(value)
-        if len(values) != number or not all(isinstance(v, int) and v > 0 for v in values):
+        if len(values) != number or not all(isinstance(v, int) and v >= least for v in values):
             raise ConfigError("%s must have one number per spatial axis (%i), but is %r" % (option, number, value))
         return values

@@ -163,6 +163,10 @@ class Backend:
         """clipped value; the gradient is passed as if it were not"""
         raise self._missing("clip_with_identity_gradient")
 
+    def zero_large_gradient(self, x: Raw, limit: float, *, batch_axis: int | None) -> Raw:
+        """the same value; no gradient to an entry of the batch if one squared component of it reaches the limit"""
+        raise self._missing("zero_large_gradient")
+
     # ---- several elements at a time
 
     def reduce(self, x: Raw, mode: str, axes: Sequence[int] | None, *, keep_dims: bool = False) -> Raw:
@@ -233,9 +237,21 @@ class Backend:
         """logits [time, batch, classes + 1], blank last; labels [batch, label time]; [batch]"""
         raise self._missing("ctc_loss")
 
+    def ctc_full_sum(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
+        """logits [time, batch, classes and blank]; labels [batch, label time]; [batch]"""
+        raise self._missing("ctc_full_sum")
+
+    def ctc_best_path(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
+        """as ctc_full_sum"""
+        raise self._missing("ctc_best_path")
+
     def ctc_decode(self, logits: Raw, logit_lens: Raw, *, beam_width: int) -> tuple[Raw, Raw]:
         """best labels [batch, time] and their lengths; beam_width 1: greedy"""
         raise self._missing("ctc_decode")
+
+    def collapse_repeated(self, labels: Raw, lens: Raw) -> tuple[Raw, Raw]:
+        """of equal neighbours in labels [batch, time] the first; as long as the longest; and the lengths"""
+        raise self._missing("collapse_repeated")
 
     def edit_distance(self, a: Raw, a_lens: Raw, b: Raw, b_lens: Raw) -> Raw:
         """int32 [batch]; a, b [batch, time]"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy
@@ -43,20 +44,58 @@ def ctc_loss(
     for i, (num_frames, num_labels) in enumerate(zip(score_lens, label_lens, strict=True)):
         target = [int(x) for x in labels[i, :num_labels]]
         if preprocess_collapse_repeated:
-            target = [x for j, x in enumerate(target) if j == 0 or target[j - 1] != x]
+            target = [x for x, _ in itertools.groupby(target)]
         if len(target) > num_frames and ignore_longer_outputs_than_inputs:
             res.append(0.0)
         else:
-            res.append(-_ctc_score(scores[:num_frames, i].astype("float64"), target, ctc_merge_repeated))
+            frames = scores[:num_frames, i].astype("float64")
+            res.append(-_ctc_score(frames, target, blank=scores.shape[2] - 1, label_loop=ctc_merge_repeated))
     return numpy.array(res, dtype="float32")
 
 
-def _ctc_score(scores: numpy.ndarray, target: list[int], merge_repeated: bool) -> float:
+def ctc_alignments(
+    scores: numpy.ndarray,
+    score_lens: numpy.ndarray,
+    labels: numpy.ndarray,
+    label_lens: numpy.ndarray,
+    *,
+    blank_index: int = -1,
+    label_loop: bool = True,
+    best_only: bool = False,
+) -> numpy.ndarray:
     """
-    :param scores: [time, classes + 1]
-    :return: log of the sum over all alignments
+    :param scores: log probabilities [time, batch, classes and blank]
+    :param score_lens: [batch]
+    :param labels: [batch, label time]
+    :param label_lens: [batch]
+    :param blank_index: negative: from the end
+    :param label_loop: a label may last several frames, so equal neighbours need a blank between them
+    :param best_only: the best alignment instead of the sum over all
+    :return: [batch] minus the score, float32; inf where there is no alignment
     """
-    blank = scores.shape[1] - 1
+    blank = blank_index % scores.shape[2]
+    res = []
+    for i, (num_frames, num_labels) in enumerate(zip(score_lens, label_lens, strict=True)):
+        target = [int(x) for x in labels[i, :num_labels]]
+        frames = scores[:num_frames, i].astype("float64")
+        res.append(-_ctc_score(frames, target, blank=blank, label_loop=label_loop, best_only=best_only))
+    return numpy.array(res, dtype="float32")
+
+
+def _ctc_score(
+    scores: numpy.ndarray,
+    target: list[int],
+    *,
+    blank: int,
+    label_loop: bool = True,
+    best_only: bool = False,
+) -> float:
+    """
+    :param scores: [time, classes and blank]
+    :param blank: its class
+    :return: log of the sum over all alignments, or of the best one
+    """
+    join = numpy.maximum.reduce if best_only else numpy.logaddexp.reduce
     states = [blank]
     for label in target:
         states += [label, blank]
@@ -65,18 +104,18 @@ def _ctc_score(scores: numpy.ndarray, target: list[int], merge_repeated: bool) -
     for t, frame in enumerate(scores):
         new = numpy.full_like(alpha, -numpy.inf)
         for s, label in enumerate(states):
-            came_from = [alpha[s]] if merge_repeated or label == blank or t == 0 else []
+            came_from = [alpha[s]] if label_loop or label == blank or t == 0 else []
             if t == 0:
                 came_from = [0.0] if s < 2 else []
             else:
                 if s >= 1:
                     came_from.append(alpha[s - 1])
-                if s >= 2 and label != blank and not (merge_repeated and states[s - 2] == label):
+                if s >= 2 and label != blank and not (label_loop and states[s - 2] == label):
                     came_from.append(alpha[s - 2])
             if came_from:
-                new[s] = numpy.logaddexp.reduce(came_from) + frame[label]
+                new[s] = join(came_from) + frame[label]
         alpha = new
-    return float(numpy.logaddexp.reduce(alpha[-2:])) if len(scores) else (0.0 if not target else -numpy.inf)
+    return float(join(alpha[-2:])) if len(scores) else (0.0 if not target else -numpy.inf)
 
 
 def ctc_greedy_decode(logits: numpy.ndarray, lens: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -86,10 +125,21 @@ def ctc_greedy_decode(logits: numpy.ndarray, lens: numpy.ndarray) -> tuple[numpy
     :return: best label of each frame, repeats merged, blanks dropped: int32 [batch, longest], 0 behind the end; lengths
     """
     blank = logits.shape[2] - 1
-    seqs = []
-    for i, num_frames in enumerate(lens):
-        path = logits[:num_frames, i].argmax(axis=-1)
-        seqs.append([int(x) for j, x in enumerate(path) if x != blank and (j == 0 or path[j - 1] != x)])
+    best, best_lens = collapse_repeated(logits.argmax(axis=-1).astype("int32").T, lens)
+    return _padded([[x for x in path[:n] if x != blank] for path, n in zip(best.tolist(), best_lens, strict=True)])
+
+
+def collapse_repeated(labels: numpy.ndarray, lens: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """
+    :param labels: [batch, label time]
+    :param lens: [batch]
+    :return: of equal neighbours the first: int32 [batch, longest], 0 behind the end; lengths
+    """
+    return _padded([[x for x, _ in itertools.groupby(row[:n])] for row, n in zip(labels.tolist(), lens, strict=True)])
+
+
+def _padded(seqs: list[list[int]]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """:return: int32 [batch, longest], 0 behind the end; lengths"""
     out = numpy.zeros((len(seqs), max([len(s) for s in seqs], default=0)), dtype="int32")
     for i, seq in enumerate(seqs):
         out[i, : len(seq)] = seq

@@ -236,6 +236,9 @@ class NumpyBackend(Backend):
     def clip_with_identity_gradient(self, x: Raw, low: Any, high: Any) -> Raw:
         return self.clip(x, low, high)
 
+    def zero_large_gradient(self, x: Raw, limit: float, *, batch_axis: int | None) -> Raw:
+        return x
+
     # ---- several elements at a time
 
     def reduce(self, x: Raw, mode: str, axes: Sequence[int] | None, *, keep_dims: bool = False) -> Raw:
@@ -313,10 +316,33 @@ class NumpyBackend(Backend):
         scores = self.softmax(logits, 2, log=True)
         return numpy_alignment.ctc_loss(scores, logit_lens, labels, label_lens, **options)
 
+    def ctc_full_sum(
+        self,
+        logits: Raw,
+        logit_lens: Raw,
+        labels: Raw,
+        label_lens: Raw,
+        *,
+        logits_normalize: bool = True,
+        grad_wrt_softmax_in: bool = True,
+        zero_infinity: bool = False,
+        **options: Any,
+    ) -> Raw:
+        scores = self.softmax(logits, 2, log=True) if logits_normalize else logits
+        res = numpy_alignment.ctc_alignments(scores, logit_lens, labels, label_lens, **options)
+        return numpy.where(numpy.isfinite(res), res, numpy.zeros((), res.dtype))
+
+    def ctc_best_path(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
+        scores = self.softmax(logits, 2, log=True)
+        return numpy_alignment.ctc_alignments(scores, logit_lens, labels, label_lens, best_only=True, **options)
+
     def ctc_decode(self, logits: Raw, logit_lens: Raw, *, beam_width: int) -> tuple[Raw, Raw]:
         if beam_width != 1:
             raise self._missing("ctc_decode with a beam")
         return numpy_alignment.ctc_greedy_decode(logits, logit_lens)
+
+    def collapse_repeated(self, labels: Raw, lens: Raw) -> tuple[Raw, Raw]:
+        return numpy_alignment.collapse_repeated(labels, lens)
 
     def edit_distance(self, a: Raw, a_lens: Raw, b: Raw, b_lens: Raw) -> Raw:
         pairs = zip(a, a_lens, b, b_lens, strict=True)

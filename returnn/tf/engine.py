@@ -43,6 +43,7 @@ from returnn.tf.network import TFNetwork
 from returnn.tf.network_graph import NetworkGraph, Values
 from returnn.tf.runner import CancelTrainingException, Runner
 from returnn.tf.scores import format_score
+from returnn.tf.single import get_specific_feed_dict, run_single
 from returnn.tf.summaries import EventLogs
 from returnn.tf.updater import Updater
 from returnn.util.better_repr import better_repr
@@ -508,7 +509,8 @@ class Engine(EngineBase):
         :raises BaseException: always
         """
         exc = trainer.run_exception or UserError("The final score of the training is not finite: %s" % trainer.score)
-        if self.model_filename and not isinstance(exc, KeyboardInterrupt) and not self._is_dry_run:
+        wanted = isinstance(exc, KeyboardInterrupt | SystemExit)
+        if self.model_filename and not wanted and not self._is_dry_run:
             filename = self.get_epoch_model_filename() + suffix
             print("Save model under %s" % filename, file=log.v4)
             try:
@@ -638,6 +640,20 @@ class Engine(EngineBase):
         :return: its output for one sequence, ``(time, dim)``
         """
         return forward_single(self, dataset, seq_idx, output_layer=output_layer_name)
+
+    def run_single(
+        self,
+        dataset: Dataset,
+        seq_idx: int,
+        output_dict: Mapping[str, Any],
+        ext_feed_dict: Mapping[Any, Any] | None = None,
+    ) -> dict[str, Any]:
+        """See :func:`returnn.tf.single.run_single`."""
+        return run_single(self, dataset, seq_idx, output_dict, ext_feed_dict)
+
+    def get_specific_feed_dict(self, dataset: Dataset, seq_idx: int) -> dict[Any, Any]:
+        """See :func:`returnn.tf.single.get_specific_feed_dict`."""
+        return get_specific_feed_dict(self, dataset, seq_idx)
 
     @staticmethod
     def format_score(score: Mapping[str, float]) -> str:

@@ -8,10 +8,9 @@ import numpy
 
 from returnn.datasets.basic import Dataset
 from returnn.datasets.hdf import SimpleHDFWriter
-from returnn.engine.batch import Batch, BatchSetGenerator
 from returnn.log import log
-from returnn.tf.data_pipeline import FeedDictDataProvider
 from returnn.tf.runner import Runner
+from returnn.tf.single import run_single
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
@@ -68,18 +67,8 @@ def forward_single(engine: Engine, dataset: Dataset, seq_idx: int, *, output_lay
     :param output_layer: name. Default: the output layer of the network
     :return: its output for this sequence, ``(time, dim)``
     """
-    output = _get_layer(engine, output_layer).output.copy_as_batch_major()
-    batch = Batch()
-    batch.init_with_one_full_sequence(seq_idx, dataset)
-    provider = FeedDictDataProvider(
-        dataset=dataset,
-        batches=BatchSetGenerator(dataset, lambda _counts: iter([batch])),
-        extern_data=engine.network.extern_data,
-        data_keys=engine.get_data_keys(dataset, eval=False),
-    )
-    feed_dict, _ = provider.get_feed_dict(single_threaded=True)
-    feed_dict.update(engine.graph.get_step_feed(train_flag=False, epoch_step=0))
-    return engine.tf_session.run(output.placeholder, feed_dict)[0]
+    output = _get_layer(engine, output_layer).output
+    return run_single(engine, dataset, seq_idx, {"output": output})["output"][0]
 
 
 def _get_layer(engine: Engine, name: str | None) -> Any:

@@ -112,7 +112,11 @@ class NetworkGraph:
         key = (train, eval)
         if key not in self._fetches:
             fetches = self.network.get_fetches_dict(
-                config=self.config, should_train=train, should_eval=eval, with_size=train or eval
+                config=self.config,
+                should_train=train,
+                should_eval=eval,
+                with_summary=train or eval,
+                with_size=train or eval,
             )
             if train:
                 fetches["optim_op"] = self.updater.get_optim_op()

@@ -121,8 +121,9 @@ class Runner:
             self._run_steps(provider, events, progress, step_info)
             self.elapsed = time.monotonic() - start
             self._finish(report_prefix, batches)
-        except KeyboardInterrupt as exc:
-            print("KeyboardInterrupt in step %r." % step_info.step)
+        except (KeyboardInterrupt, SystemExit) as exc:  # somebody wants an end; SIGTERM comes as SystemExit(143)
+            what = "KeyboardInterrupt" if isinstance(exc, KeyboardInterrupt) else repr(exc)
+            print("%s in step %r." % (what, step_info.step))
             self._failed(exc, step_info)
             if raise_exception:
                 raise
@@ -162,7 +163,7 @@ class Runner:
                 step_secs=time.monotonic() - step_start,
                 complete_frac=info.meta["complete_frac"],
             )
-            events.add(_summaries(eval_info), step=step_offset + info.step)
+            events.add(_summaries(eval_info, fetched.get("summary", {})), step=step_offset + info.step)
             self._call_extra_fetches_callback(fetched)
             info.step += 1
         if not provider.have_reached_end():
@@ -287,16 +288,19 @@ def _cut(seq: numpy.ndarray, sizes: Mapping[int, int]) -> numpy.ndarray:
     return seq[tuple(slice(0, sizes[axis]) if axis in sizes else slice(None) for axis in range(seq.ndim))]
 
 
-def _summaries(eval_info: Mapping[str, Any]) -> dict[str, float]:
+def _summaries(eval_info: Mapping[str, Any], of_network: Mapping[str, Any]) -> dict[str, float]:
     """
+    :param eval_info: as the step line has it
+    :param of_network: further values. Without constraints, or loss, there are none of these.
     :return: TensorBoard tag -> value
     """
     tags = {}
+    if "loss" in eval_info:
+        tags = {"objective/loss": 0.0, "objective/constraints": 0.0, "objective/objective": float(eval_info["loss"])}
+    tags.update({"objective/%s" % name: float(value) for name, value in of_network.items()})
     for key, value in eval_info.items():
         kind, _, name = key.partition(":")
-        if key == "loss":
-            tags["objective/objective"] = float(value)
-        elif kind == "cost" and name.endswith(":exp"):
+        if kind == "cost" and name.endswith(":exp"):
             tags["objective/loss/exp_loss_%s" % name[: -len(":exp")].replace("/", "_")] = float(value)
         elif kind in ("cost", "error"):
             tags["objective/loss/%s_%s" % ("loss" if kind == "cost" else kind, name.replace("/", "_"))] = float(value)

@@ -1,15 +1,19 @@
 """TensorBoard event files: the scalars of each step, written from values that were fetched anyway.
 
-There are no summary ops in the graph, and a writer is made when it has something to write.
+There are no summary ops in the graph, and a writer is made when it has something to write. Beside the events of a
+training stands what the run was: a few lines, and a copy of its config.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import socket
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from returnn._version import __version__
 from returnn.config import Config
 from returnn.log import log
 from returnn.tf.compat import tf, v1
@@ -24,7 +28,9 @@ class EventLogs:
         """
         :param config: option ``tf_log_dir``; None: no event files. Default: the folder of the model, or of the log file
         """
+        self._config = config
         self._base_dir = _base_dir(config)
+        self._has_run_info = False
         self._dry_run = config.bool("dry_run", False)
         self._train_log: EventLog | None = None
 
@@ -42,10 +48,14 @@ class EventLogs:
             suffix = "%s%s" % (_process_start_time, "-dryrun" if self._dry_run else "")
             folder = os.path.join(self._base_dir, "%s-%s" % (name, suffix))
         if not train:
-            return EventLog(folder)
+            return EventLog(folder, on_open=None if self._has_run_info else self._write_run_info)
         if self._train_log is None:
-            self._train_log = EventLog(folder, graph=graph)
+            self._train_log = EventLog(folder, graph=graph, on_open=self._write_run_info)
         return self._train_log
+
+    def _write_run_info(self, folder: str) -> None:
+        self._has_run_info = True
+        write_run_info(folder, self._config)
 
     def close(self) -> None:
         """Closes the file of the training."""
@@ -57,13 +67,17 @@ class EventLogs:
 class EventLog:
     """One event file. If it cannot be written, the log says so once and the run goes on without."""
 
-    def __init__(self, folder: str | None, *, graph: tf.Graph | None = None):
+    def __init__(
+        self, folder: str | None, *, graph: tf.Graph | None = None, on_open: Callable[[str], None] | None = None
+    ):
         """
         :param folder: None: nothing is written
         :param graph: is stored in the file
+        :param on_open: called with the folder, once it is there
         """
         self._folder = folder
         self._graph = graph
+        self._on_open = on_open
         self._writer: v1.summary.FileWriter | None = None
 
     def add(self, values: Mapping[str, float], *, step: int) -> None:
@@ -77,6 +91,8 @@ class EventLog:
         with self._without_on_errors():
             if self._writer is None:
                 os.makedirs(self._folder, exist_ok=True)
+                if self._on_open is not None:
+                    self._on_open(self._folder)
                 self._writer = v1.summary.FileWriter(self._folder, graph=self._graph)
                 print("TF: log_dir: %s" % self._folder, file=log.v5)
             self._writer.add_summary(summary, step)
@@ -101,6 +117,36 @@ class EventLog:
         except (OSError, tf.errors.OpError) as exc:
             log.print_warning("Cannot write TensorBoard events to %r, so there will be none: %s" % (self._folder, exc))
             self._folder = self._writer = None
+
+
+def write_run_info(folder: str, config: Config) -> None:
+    """
+    Writes ``returnn.<start>.<host>.<pid>.log``, and copies of the config files with the same lines as comments.
+
+    :param folder: exists
+    :param config: of the run
+    """
+    host, pid = socket.gethostname(), os.getpid()
+    lines = [
+        "Returnn log file:",
+        "Time: %s" % time.strftime("%Y-%m-%d %H:%M:%S"),
+        "Call: %s" % sys.argv,
+        "Path: %s" % os.getcwd(),
+        "Hostname: %s" % host,
+        "PID: %i" % pid,
+        "Returnn: %s" % __version__,
+        "TensorFlow: %s" % tf.__version__,
+        "Config files: %s" % config.files,
+    ]
+    name = "returnn.%s.%s.%i.log" % (_process_start_time, host, pid)
+    with open(os.path.join(folder, name), "w", encoding="utf8") as f:
+        f.writelines(line + "\n" for line in lines)
+    comments = "".join("# %s\n" % line for line in lines)
+    for path in filter(os.path.isfile, config.files):
+        with open(path, "rb") as f:
+            text = f.read()
+        with open(os.path.join(folder, os.path.basename(path)), "wb") as f:
+            f.write(text.rstrip(b"\n") + b"\n\n" + comments.encode("utf8"))
 
 
 def _base_dir(config: Config) -> str | None:

@@ -23,6 +23,9 @@ from returnn.util.to_bool import to_bool
 
 SIGTERM_EXIT_CODE = 128 + signal.SIGTERM
 
+_interrupt_signal = signal.SIGRTMIN + 5
+"""From a thread with a bug to the main thread. Not SIGINT: a shell lets its background jobs ignore that."""
+
 _children_dump_secs = 3
 _max_secs_after_sigterm = 60
 
@@ -57,8 +60,19 @@ def _report_thread_exception(args: threading.ExceptHookArgs) -> None:
     if args.exc_type is SystemExit:
         return
     report_exception(args.exc_type, args.exc_value, args.exc_traceback)
-    # As Ctrl-C does: this also wakes the main thread, if it waits for something.
-    os.kill(os.getpid(), signal.SIGINT)
+    _interrupt_main_thread()
+
+
+def _interrupt_main_thread() -> None:
+    """As Ctrl-C does: this also wakes the main thread, if it waits for something."""
+    if signal.getsignal(_interrupt_signal) is _on_interrupt_signal:
+        signal.pthread_kill(threading.main_thread().ident, _interrupt_signal)
+    else:  # no signal handlers were installed: this is somebody else's program
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def _on_interrupt_signal(_signal_number: int, _frame: types.FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _show_warning_with_traceback(
@@ -86,12 +100,14 @@ def _env_flag(name: str) -> bool:
 
 def install_signal_handlers() -> None:
     """SIGUSR1, SIGUSR2: the stacks of all threads on stderr, and on it goes. SIGTERM: the same, of the child processes
-    too, and exit. SIGSEGV and other faults of native code: the stacks, before the process dies.
+    too, and exit. SIGSEGV and other faults of native code: the stacks, before the process dies. A private one: a bug in
+    another thread interrupts the main thread, even where Ctrl-C is ignored.
 
     The stacks come at once, also when the main thread is busy in native code. Only for the main thread to call.
     """
     stderr = sys.__stderr__ or 2
     faulthandler.enable(stderr)
+    signal.signal(_interrupt_signal, _on_interrupt_signal)
     for signal_number in (signal.SIGUSR1, signal.SIGUSR2):
         faulthandler.register(signal_number, stderr, all_threads=True)
     signal.signal(signal.SIGTERM, _on_sigterm)

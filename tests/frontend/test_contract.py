@@ -8,6 +8,7 @@ without padding, in float64.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +41,7 @@ W_RE = Tensor("w_re", [UNITS, GATES], "float32", feature_dim=GATES)
 B_GATES = Tensor("b_gates", [GATES], "float32", feature_dim=GATES)
 H0 = Tensor("h0", [batch_dim, UNITS], "float32", feature_dim=UNITS)
 
-NEED_A_SEQUENCE = ("avg_pool", "edit_distance", "reduce_argmin_time", "split_time")
+NEED_A_SEQUENCE = ("avg_pool", "avg_pool_same_static", "edit_distance", "reduce_argmin_time", "split_time")
 """TensorFlow's ops for these stop with a clear error where there is none."""
 
 LENS = [[3, 1, 2], [1], [4, 0], []]
@@ -199,6 +200,27 @@ def edit_distance_reference(a: Any, b: Any) -> Any:
     return distance(len(a), len(b))
 
 
+def alignments(frames: Any, labels: Any, *, label_loop: bool = True) -> list[float]:
+    """Score of each path through frames [time, classes and, as the last one, the blank] that gives the labels."""
+    blank, scores = frames.shape[1] - 1, []
+    for path in itertools.product(range(blank + 1), repeat=len(frames)):
+        merged = [label for label, _ in itertools.groupby(path)] if label_loop else path
+        if [label for label in merged if label != blank] == list(labels):
+            scores.append(sum(frame[label] for frame, label in zip(frames, path, strict=True)))
+    return scores
+
+
+def full_sum_reference(frames: Any, labels: Any, *, label_loop: bool = True) -> Any:
+    """0 if there is no path"""
+    scores = alignments(frames, labels, label_loop=label_loop)
+    return -numpy.logaddexp.reduce(scores) if scores else 0.0
+
+
+def ctc(function: Callable[..., Tensor], logits: Tensor, labels: Tensor, **options: bool) -> Tensor:
+    dims = {"axis": FEATURE, "input_spatial_dim": TIME, "target_spatial_dim": LABEL_TIME}
+    return function(logits, labels=labels, **dims, **options)
+
+
 WINDOW = SpatialDim("window", 3)
 A, TWO = SpatialDim("a", 2), FeatureDim("two", 2)
 T1 = SpatialDim("t1")
@@ -210,7 +232,7 @@ def reduce_case(mode: str, dims: list[Dim], reference: Callable[[Any, Any], Any]
     return Case(name, [X], lambda x: rf.reduce(x, mode=mode, axis=dims), lambda x: reference(x, axes), **options)
 
 
-def pool(x: Tensor, mode: str, padding: str, stride: int = 1) -> Tensor:
+def pool(x: Tensor, mode: str, padding: str | list[int], stride: int = 1) -> Tensor:
     return rf.pool(
         x,
         mode=mode,
@@ -392,6 +414,20 @@ CASES = [_unary_case(name) for name in UNARY] + [
         lambda x: pool_reference(numpy.concatenate([x, numpy.full((1, 4), -numpy.inf)]), numpy.max),
     ),
     Case(
+        "max_pool_between",
+        [X],
+        lambda x: pool(x, "max", [1], 2),
+        lambda x: pool_reference(numpy.pad(x, [(1, 1), (0, 0)], constant_values=-numpy.inf), numpy.max, 2),
+        min_len=1,
+    ),
+    Case(
+        "avg_pool_same_static",
+        [X],
+        lambda x: pool(x, "avg", "same_static"),
+        lambda x: pool_reference(numpy.pad(x, [(0, 1), (0, 0)]), numpy.mean),
+        gradient=True,
+    ),
+    Case(
         "variance",
         [X],
         lambda x: rf.moments(x, axis=TIME)[1],
@@ -418,6 +454,28 @@ CASES = [_unary_case(name) for name in UNARY] + [
         [LABELS, OTHER_LABELS],
         lambda a, b: rf.edit_distance(a, TIME, b, LABEL_TIME),
         edit_distance_reference,
+    ),
+    Case(
+        "ctc_full_sum",
+        [X, OTHER_LABELS],
+        lambda x, labels: ctc(rf.ctc_full_sum, x, labels, zero_infinity=True),
+        lambda x, labels: full_sum_reference(numpy.log(softmax(x, 1)), labels),
+        gradient=True,
+    ),
+    Case(
+        "ctc_full_sum_of_scores",
+        [X, OTHER_LABELS],
+        lambda x, labels: ctc(
+            rf.ctc_full_sum, x, labels, logits_normalize=False, grad_wrt_softmax_in=False, label_loop=False
+        ),
+        lambda x, labels: full_sum_reference(x, labels, label_loop=False),
+        gradient=True,
+    ),
+    Case(
+        "ctc_best_path",
+        [X, OTHER_LABELS],
+        lambda x, labels: ctc(rf.ctc_best_path, x, labels),
+        lambda x, labels: -max(alignments(numpy.log(softmax(x, 1)), labels), default=-numpy.inf),
     ),
     lstm_case("jifo", 1),
     lstm_case("ijfo", -1, forget_bias=1.0),

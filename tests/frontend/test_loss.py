@@ -79,6 +79,25 @@ def test_greedy_decode(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_collapse_repeated(backend: str) -> None:
+    """1 1 2 2 1 -> 1 2 1, which is 5 away from five zeros; 0 -> 0: what is behind the end does not count"""
+    lens: list[object] = []
+
+    def collapsed(labels: Tensor) -> Tensor:
+        y, dim = rf.collapse_repeated(labels, axis=U)
+        lens.append(dim.dyn_size_ext)
+        zeros = labels * 0
+        assert (y.dims, y.sparse_dim, y.time_dim) == ((batch_dim, dim), CLASSES, dim)
+        return rf.edit_distance(y, dim, zeros, U)
+
+    feed = {U: [5, 1], "labels": [[1, 1, 2, 2, 1], [0, 0, 0, 0, 0]]}
+    y = run_rf(backend, collapsed, [LABELS], [feed])
+    assert y.values[0].tolist() == [5, 0]
+    if backend == "numpy":
+        assert lens[0].raw_tensor.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_edit_distance_of_unequal_lengths(backend: str) -> None:
     """kitten - sitting as numbers: 3; empty - 2 labels: 2; equal: 0"""
     kitten, sitting = [0, 1, 2, 2, 3, 4], [5, 1, 2, 2, 1, 4, 6]

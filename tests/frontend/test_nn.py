@@ -120,3 +120,16 @@ def test_pool_lengths() -> None:
     assert valid[1] == [(T - 4).ceildiv_right(2)]
     with pytest.raises(DimError, match="mode must be max or avg"):
         rf.pool(X, padding="same", dilation_rate=[1], **{**options, "mode": "sum"})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("limit", "expected"), [(1.0, [0, 0]), (1.5, [2, 1])])
+def test_zero_large_gradient(backend: str, limit: float, expected: list[float]) -> None:
+    """The gradient of a sum is 1 at each real frame."""
+    feed = {T: [2, 1], "x": [[3, 4], [5, 6]]}
+    y = run_rf(backend, lambda x: rf.zero_large_gradient(x, limit=limit), [X], [feed], gradients=backend == "tf")
+    assert y.values[0].tolist() == [[3, 4], [5, 6]]
+    if backend == "tf":
+        assert y.gradients[0][0].sum(axis=1).tolist() == expected
+    with pytest.raises(DimError, match="limit must be > 0, but is 0"):
+        rf.zero_large_gradient(X, limit=0)

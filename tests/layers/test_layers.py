@@ -8,8 +8,13 @@ from typing import Any
 import numpy
 import pytest
 
+from returnn.layers import registry
+from returnn.layers.registry import get_layer_class_name_list
+from returnn.layers.shape import CopyLayer
 from returnn.tensor import Dim, batch_dim
+from returnn.tf.compat import tf
 from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.errors import ConfigError
 from tests.network.net import Net, X, out
 
 LINEAR = {"class": "linear", "n_out": 3, "activation": None, "from": "data"}
@@ -38,6 +43,19 @@ def test_linear_on_labels_is_a_lookup() -> None:
     with Net({"output": LINEAR}, {"data": {"dim": 2, "sparse": True}}) as net:
         net.set(output__W=W23, output__b=B3)
         close(net.out(feed=net.feed(data=[[0, 1]]))[0], [[1.1, 2.2, 3.3], [4.1, 5.2, 6.3]])
+
+
+@pytest.mark.parametrize(("limit", "passes"), [(4.0, [False, False]), (4.1, [True, False]), (400, [True, True])])
+def test_grad_filter(limit: float, passes: list[bool]) -> None:
+    """The gradient of the sum of x^2 / 2 is x: squares of its components are at most 4 and 361 in the two sequences."""
+    layer = {"class": "linear", "n_out": 1, "activation": None, "with_bias": False, "from": "data"}
+    with Net({"output": {**layer, "grad_filter": limit}}, {"data": {"dim": 1}}) as net:
+        net.set(output__W=[[1]])
+        x, y = net.net.extern_data.data["data"].placeholder, net.layers["output"].output.placeholder
+        value = numpy.array([[[1], [-2]], [[3], [19]]], "float32")
+        (grad,) = tf.gradients(tf.reduce_sum(y * y / 2), x)
+        got = net.session.run(grad, net.feed(data=value))
+    close(got, value * numpy.array(passes)[:, None, None])
 
 
 def test_linear_with_one_dim_object_on_both_sides() -> None:
@@ -137,6 +155,45 @@ def test_combine(kind: str, expected: tuple[float, float]) -> None:
     }
     with Net(network) as net:
         close(net.out()[0, 0], expected)
+
+
+class WithLoss(CopyLayer):
+    """Carries a loss: the sum of the features."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.output_loss = tf.reduce_sum(self.output.placeholder, axis=-1)
+
+
+def test_eval_for_output_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.5 (1 + 2) + 0.25 (1 + 2) = 2.25 for the first frame."""
+    get_layer_class_name_list()
+    monkeypatch.setitem(registry._classes, "with_loss", WithLoss)
+    network = {
+        "a": {"class": "with_loss", "from": "data"},
+        "output": {"class": "eval", "eval": "0.5 * source(0) + 0.25 * source(1)", "from": ["a", "a"]},
+    }
+    network["output"]["eval_for_output_loss"] = True
+    with Net(network) as net:
+        loss = net.session.run(net.layers["output"].output_loss, net.feed())
+        close(loss[0], [2.25, 5.25, 150])
+    for change in ({"class": "combine", "kind": "add", "eval": None}, {"from": ["data", "a"]}):
+        message = "no loss comes with data" if "from" in change else "eval_for_output_loss needs kind eval"
+        with pytest.raises(ConfigError, match=message), Net({**network, "output": {**network["output"], **change}}):
+            pass
+
+
+def test_constant_of_a_shape_from_another_layer() -> None:
+    """The lengths of the new dim are those of a layer that nothing else needs: 1 and 2 pooled frames."""
+    pooled = Dim(None, name="pooled")
+    network = {
+        "pool": {"class": "pool", "mode": "max", "pool_size": 2, "from": "data", "out_spatial_dims": [pooled]},
+        "output": {"class": "constant", "value": 3, "shape": [pooled], "with_batch_dim": True, "shape_deps": "pool"},
+    }
+    with Net(network) as net:
+        assert "pool" in net.layers
+        feed = net.feed(data=numpy.zeros((2, 4, 2)))
+        assert net.out(feed=feed).tolist() == [[3, 3], [3, 3]]
 
 
 def test_combine_with_a_feature_axis_of_size_one_in_front() -> None:
@@ -258,6 +315,40 @@ def test_padding_is_not_seen_by_neighbours_at_the_newest_version() -> None:
         assert net.out(feed=feed)[1, :2, 0].tolist() == [8, 9]
         assert net.out("window", feed)[2, :, 1, 0].tolist() == [8, 9, 0]  # time and window are in front
         assert net.out("split", feed)[1, 1, :, 0].tolist() == [9, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"mode": "max", "padding": "same_static"}, [-1, -3, 0]),  # rows 1 to 5 and a 0 behind: windows 1 2, 3 4, 5 0
+        ({"mode": "avg", "padding": "same_static"}, [-1.5, -3.5, -2.5]),
+        ({"mode": "max", "padding": 1}, [-1, -2, -4]),  # nothing, then 1; 2 3; 4 5
+        ({"mode": "avg", "padding": (1,)}, [-0.5, -2.5, -4.5]),
+        ({"mode": "avg", "padding": 0}, [-1.5, -3.5]),
+        ({"mode": "max", "padding": "same", "use_channel_first": True}, [-1, -3, -5]),
+    ],
+)
+def test_padding_of_pool(options: dict[str, Any], expected: list[float]) -> None:
+    """Rows -1 to -5, windows of 2."""
+    layer = {"class": "pool", "pool_size": (2,), "from": "data", **options}
+    with Net({"output": layer}, {"data": {"dim": 1}}) as net:
+        feed = net.feed(data=[[[-1], [-2], [-3], [-4], [-5]]])
+        assert net.out(feed=feed)[0, :, 0].tolist() == expected
+        assert net.lens(feed=feed) == [[len(expected)]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"padding": "some"}, 'padding must be "same", "valid", "same_static", or a number, but is \'some\''),
+        ({"padding": (1, 1)}, r"padding must have one number per spatial axis \(1\), but is \(1, 1\)"),
+        ({"padding": -1}, "padding must have one number per spatial axis"),
+        ({"padding": "same_static", "strides": 1, "dilation_rate": 2}, 'dilation_rate needs padding "valid"'),
+    ],
+)
+def test_padding_of_pool_that_is_none(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        out({"class": "pool", "mode": "max", "pool_size": (2,), "from": "data", **options})
 
 
 def test_layer_norm() -> None:

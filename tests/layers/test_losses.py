@@ -9,6 +9,8 @@ import numpy
 import pytest
 
 from returnn.tf.compat import tf
+from returnn.util.behavior_version import BehaviorVersion
+from returnn.util.errors import ConfigError
 from tests.network.net import Net
 
 Z = [[[1, 2, 3], [0, 0, 0], [9, 9, 9]], [[1, 0, 0], [0, 1, 0], [0, 0, 5]]]
@@ -199,6 +201,77 @@ def test_ctc_without_a_path(clip: bool, expected: float) -> None:
         feed = net.feed(data=numpy.zeros((1, 2, 4)), classes=[[1, 1]])
         assert net.fetches(feed)["cost:output"] == pytest.approx(expected)
     assert pytest.approx(1.673976) == -math.log(3 / 16)
+
+
+def ctc_cost(loss_opts: dict[str, Any], **config: Any) -> tuple[float, float]:
+    """Cost and error of labels 1 1 in two frames of four classes, all logits 0."""
+    layer = {**SOFTMAX, "loss": "ctc", "loss_opts": {"beam_width": 1, **loss_opts}}
+    extern_data = {"data": {"dim": 4}, "classes": {"dim": 3, "sparse": True}}
+    with Net({"output": layer}, extern_data, evaluation=True, **config) as net:
+        got = net.fetches(net.feed(data=numpy.zeros((1, 2, 4)), classes=[[1, 1]]))
+        return got["cost:output"], got["error:output"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 0),  # no path
+        ({"auto_clip_target_len": True}, -math.log(3 / 16)),  # 1 in two frames: 1 1, 1 blank, blank 1
+        ({"target_collapse_repeated": True}, -math.log(3 / 16)),
+        ({"ctc_opts": {"label_loop": False}}, -math.log(1 / 16)),  # 1 1, a frame each
+        ({"ctc_opts": {"ctc_merge_repeated": False}}, -math.log(1 / 16)),
+        ({"ctc_opts": {"label_loop": False, "logits_normalize": False}}, 0),  # two scores of 0
+    ],
+)
+def test_native_ctc(options: dict[str, Any], expected: float) -> None:
+    assert ctc_cost({"use_native": True, **options})[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_best_path_of_ctc() -> None:
+    """Each path has probability 1 / 16; without a path inf. The error is that of the shorter labels: greedy finds 0."""
+    assert ctc_cost({"use_viterbi": True})[0] == math.inf
+    shorter = ctc_cost({"use_viterbi": True, "auto_clip_target_len": True})
+    assert shorter == (pytest.approx(-math.log(1 / 16)), 1)
+    both = ctc_cost({"use_viterbi": True, "use_native": True, "target_collapse_repeated": True})
+    assert both == (pytest.approx(-math.log(1 / 16)), 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "version", "opts", "expected"),
+    [
+        ({}, 29, {}, False),
+        ({}, 30, {}, True),
+        ({"tf_native_ctc_zero_infinity": True}, 0, {}, True),
+        ({"tf_native_ctc_zero_infinity": False}, 30, {}, False),
+        ({"tf_native_ctc_zero_infinity": False}, 0, {"zero_infinity": True}, True),
+    ],
+)
+def test_gradient_of_native_ctc_without_a_path(
+    config: dict[str, Any], version: int, opts: dict[str, Any], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zero from version 30 on, or as the config or ctc_opts say; else softmax, 1 / 4 of all classes."""
+    monkeypatch.setattr(BehaviorVersion, "_version", version)
+    loss_opts = {"beam_width": 1, "use_native": True, "ctc_opts": opts}
+    layer = {**SOFTMAX, "loss": "ctc", "loss_opts": loss_opts}
+    extern_data = {"data": {"dim": 4}, "classes": {"dim": 3, "sparse": True}}
+    with Net({"output": layer}, extern_data, evaluation=True, train=True, **config) as net:
+        (grad,) = tf.gradients(net.net.get_objective(), net.net.extern_data.data["data"].placeholder)
+        grad = net.session.run(grad, net.feed(data=numpy.zeros((1, 2, 4)), classes=[[1, 1]]))
+    numpy.testing.assert_allclose(grad, numpy.full((1, 2, 4), 0.0 if expected else 0.25), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"use_native": True, "beam_width": 100}, "use beam_width=1 with use_native, it is 100"),
+        ({"use_viterbi": True, "ctc_opts": {"label_loop": True}}, "use_viterbi has no ctc_opts"),
+        ({"use_native": True, "ctc_opts": {"label_lop": 1}}, 'unknown ctc_opts .*Did you mean "label_loop"'),
+        ({"ctc_opts": {"zero_infinity": True}}, "unknown ctc_opts .*Options: ignore_longer_outputs_than_inputs"),
+    ],
+)
+def test_options_of_ctc_that_do_not_fit(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ctc_cost(options)
 
 
 def test_l2_is_a_constraint() -> None:

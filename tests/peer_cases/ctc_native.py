@@ -1,4 +1,4 @@
-"""CTC by its own full sum, with its options; trained. The sequence with two equal labels in two frames has no path."""
+"""CTC by its own full sum, trained. One sequence has no path (equal labels in two frames), one no labels."""
 
 extern_data = {
     "data": {"dim": 5},
@@ -24,7 +24,7 @@ network = {
     "raw": native(logits_normalize=False),
     "raw_posteriors": native(logits_normalize=False, grad_wrt_softmax_in=False),
     "posteriors": native(grad_wrt_softmax_in=False),
-    "clipped": layer(use_native=True, auto_clip_target_len=True),
+    "first_is_blank": native(blank_index=0),
     "tm": dict(layer(use_native=True), **{"from": "time_major"}),
     "log_space": {
         "class": "linear",
@@ -37,6 +37,6 @@ network = {
     "output": {"class": "copy", "from": "plain"},
 }
 batch = {"n_batch": 5}
-lens = {"data": [7, 7, 5, 2, 3], "classes": [3, 3, 2, 2, 1]}
+lens = {"data": [7, 7, 5, 2, 3], "classes": [3, 3, 2, 2, 0]}
 values = {"classes": [[1, 3, 3], [2, 0, 3], [3, 1, 0], [2, 2, 0], [0, 0, 0]]}
 train = True

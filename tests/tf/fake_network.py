@@ -109,6 +109,8 @@ class FakeNetwork(ParamValues):
         if should_train or should_eval:
             fetches = {"loss": self.cost, "cost:output": self.cost, "error:output": self.error}
             fetches["loss_norm_factor:output"] = self.norm_factor
+        if fetches and with_summary:
+            fetches["summary"] = {"loss": self.cost}
         if with_size:
             fetches.update({"size:%s:0" % key: d.size_placeholder[0] for key, d in self.extern_data.data.items()})
         return fetches

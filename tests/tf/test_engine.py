@@ -91,6 +91,39 @@ def test_checkpoint_has_the_parameters_and_global_step(unbroken: Path) -> None:
     assert metas[0]["effective_learning_rate"] == 0.01
 
 
+def test_checkpoint_of_two_layers(tmp_path: Path) -> None:
+    """Linear and softmax: these five names, nothing of the optimizer; 2 epochs of 6 steps are 12 steps.
+
+    The net is not recurrent, so max_seqs 1 means two sequences a step.
+    """
+    network = {
+        "h": {"class": "linear", "activation": "tanh", "n_out": 5, "from": "data"},
+        "output": {"class": "softmax", "loss": "ce", "from": "h"},
+    }
+    config = make_config(tmp_path, network=network, max_seqs=1, num_epochs=2)
+    run_training(config, train=make_dataset("train", num_seqs=12), dev=False)
+    values = read_checkpoint(str(tmp_path / "m.002"))
+    assert {name: value.shape for name, value in values.items()} == {
+        **{"h/W": (3, 5), "h/b": (5,), "output/W": (5, 2), "output/b": (2,), "global_step": ()}
+    }
+    assert values["global_step"] == 12
+
+
+def test_two_runs_have_identical_step_losses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a random seed, dropout, and data in random order."""
+    network = {"output": {"class": "softmax", "loss": "ce", "from": "data", "dropout": 0.3}}
+    logs = []
+    log.initialize([], [5])
+    try:
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+            run_training(make_config(tmp_path / name, network=network, random_seed=3))
+            logs.append(re.findall(r"epoch \d.* step \d+, cost.*, loss [^,]+", capsys.readouterr().out))
+    finally:
+        log.initialize([], [3])
+    assert logs[0] == logs[1] and len(set(logs[0])) == len(logs[0]) > 10
+
+
 def test_two_runs_are_identical(unbroken: Path, tmp_path: Path) -> None:
     """Same config, same parameters and scores, bit by bit."""
     run_training(make_config(tmp_path, num_epochs=3))
@@ -298,9 +331,15 @@ def test_nan_may_be_tolerated(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (tmp_path / "m.001.index").exists()
 
 
-def test_keyboard_interrupt_saves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In step 2: the two lines, the exception, no file."""
-    engine = make_engine(make_config(tmp_path, max_seqs=1))
+@pytest.mark.parametrize(
+    ["end", "line"],
+    [(KeyboardInterrupt(), "KeyboardInterrupt in step 2."), (SystemExit(143), "SystemExit(143) in step 2.")],
+)
+def test_interrupt_saves_nothing(
+    unbroken: Path, tmp_path: Path, end: BaseException, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C or SIGTERM in step 2: the two lines, the exception, no file; the next run ends as if nothing had been."""
+    engine = make_engine(make_config(tmp_path, num_epochs=3))
     steps = []
     run = engine.tf_session.run
 
@@ -308,16 +347,19 @@ def test_keyboard_interrupt_saves_nothing(tmp_path: Path, capsys: pytest.Capture
         if isinstance(fetches, dict) and "optim_op" in fetches:
             steps.append(1)
             if len(steps) == 3:
-                raise KeyboardInterrupt
+                raise end
         return run(fetches, feed_dict)
 
     engine.tf_session.run = run_or_interrupt
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(type(end)) as raised:
         engine.train()
+    assert raised.value is end
     engine.finalize(error_occurred=True)
     out = capsys.readouterr().out
-    assert "KeyboardInterrupt in step 2.\n" in out and "Trainer not finalized, quitting. (pid" in out
+    assert line + "\n" in out and "Trainer not finalized, quitting. (pid" in out and "Exception" not in out
     assert os.listdir(tmp_path) == []
+    run_training(make_config(tmp_path, num_epochs=3))
+    _assert_same_result(unbroken, tmp_path, epoch=3)
 
 
 def test_extern_data_unlike_the_dataset_is_told_before_training(tmp_path: Path) -> None:
@@ -337,14 +379,20 @@ def test_checkpoint_of_another_network_is_a_user_error(tmp_path: Path) -> None:
 
 
 def test_import_takes_over_parameters_and_step(tmp_path: Path) -> None:
-    """import_model_train_epoch1 starts with epoch 1 from these parameters and global_step."""
+    """3 epochs of 6 steps are 18; import_model_train_epoch1 starts with epoch 1 from these, 6 more make 24."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    run_training(make_config(tmp_path / "a", num_epochs=1))
-    step = int(read_checkpoint(str(tmp_path / "a" / "m.001"))["global_step"])
-    engine = make_engine(make_config(tmp_path / "b", import_model_train_epoch1=str(tmp_path / "a" / "m.001")))
-    assert engine.start_epoch == 1 and engine.global_train_step == step > 0
+    config = make_config(tmp_path / "a", num_epochs=3, max_seqs=1)
+    run_training(config, train=make_dataset("train", num_seqs=12), dev=False)
+    imported = str(tmp_path / "a" / "m.003")
+    config = make_config(tmp_path / "b", num_epochs=1, max_seqs=1, import_model_train_epoch1=imported)
+    engine = make_engine(config, train=make_dataset("train", num_seqs=12), dev=False)
+    assert engine.start_epoch == 1 and engine.global_train_step == 18
+    engine.save_model(str(tmp_path / "start"))
+    _assert_same_values(imported, str(tmp_path / "start"))
+    engine.train()
     engine.finalize()
+    assert read_checkpoint(str(tmp_path / "b" / "m.001"))["global_step"] == 24
 
 
 def test_eval_writes_scores(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,21 @@ def test_keyboard_interrupt_ends_the_pass(capsys: pytest.CaptureFixture[str]) ->
     assert "KeyboardInterrupt in step 2.\n" in capsys.readouterr().out
 
 
+def test_sigterm_ends_the_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    """It comes as SystemExit(143): one line, no report of a bug."""
+    engine = make_engine(make_config(max_seqs=1), dev=False)
+
+    def end(**_values: Any) -> None:
+        if runner.step_meta["seq_idx"] == [2]:
+            raise SystemExit(143)
+
+    runner = _runner(engine, extra_fetches={}, extra_fetches_callback=end)
+    runner.run("eval")
+    assert isinstance(runner.run_exception, SystemExit) and runner.device_crash_batch == 2
+    out = capsys.readouterr().out
+    assert "SystemExit(143) in step 2.\n" in out and "Exception" not in out and "Feed dict" not in out
+
+
 def test_cancel_flag_ends_the_pass() -> None:
     """Set before the first step."""
     engine = make_engine(make_config(), dev=False)
@@ -207,6 +223,18 @@ def test_extra_fetches_come_raw_or_by_sequence() -> None:
         numpy.testing.assert_array_equal(seq, engine.train_data.data[corpus_idx]["data"])
 
 
+def _events(folder: Path) -> dict[str, dict[int, float]]:
+    """
+    :return: tag -> global step -> value
+    """
+    (file,) = folder.glob("events.*")
+    tags: dict[str, dict[int, float]] = {}
+    for event in tf.compat.v1.train.summary_iterator(str(file)):
+        for value in event.summary.value:
+            tags.setdefault(value.tag, {})[event.step] = value.simple_value
+    return tags
+
+
 def test_event_files_have_the_scalars_of_each_step(tmp_path: Path) -> None:
     """One folder for the training, with a value of loss and error for each global step."""
     engine = make_engine(make_config(tf_log_dir=str(tmp_path)), dev=False)
@@ -215,14 +243,36 @@ def test_event_files_have_the_scalars_of_each_step(tmp_path: Path) -> None:
     engine.finalize()
     (folder,) = tmp_path.iterdir()
     assert re.fullmatch(r"train-\d{4}(-\d\d){5}", folder.name)
-    (file,) = folder.iterdir()
-    steps: dict[str, list[int]] = {}
-    for event in tf.compat.v1.train.summary_iterator(str(file)):
-        for value in event.summary.value:
-            steps.setdefault(value.tag, []).append(event.step)
-    expected = list(range(runner.num_steps))
-    tags = ["objective/objective", "objective/loss/loss_output", "objective/loss/error_output"]
-    assert steps == {tag: expected for tag in tags}
+    tags = _events(folder)
+    assert set(tags) == {
+        *("objective/loss", "objective/constraints", "objective/objective"),
+        *("objective/loss/loss_output", "objective/loss/error_output"),
+    }
+    assert all(list(values) == list(range(runner.num_steps)) for values in tags.values())
+    assert tags["objective/loss"] == tags["objective/objective"]
+    assert set(tags["objective/constraints"].values()) == {0}
+
+
+def test_folder_of_events_says_what_the_run_was(tmp_path: Path) -> None:
+    """A few lines, and the config with these lines as comments; once, not in the folder of each evaluation."""
+    (tmp_path / "my.config").write_text("#!rnn.py\nx = 1")
+    config = make_config(tf_log_dir=str(tmp_path / "logs"))
+    config.load_file(str(tmp_path / "my.config"))
+    engine = make_engine(config, dev=False)
+    _runner(engine, train=True).run("train epoch 1")
+    _runner(engine, dataset=make_dataset("dev")).run("epoch 1 'dev' eval")
+    engine.finalize()
+    train, dev = sorted((tmp_path / "logs").iterdir(), key=lambda folder: folder.name.startswith("dev-1-"))
+    assert len(list(dev.iterdir())) == 1
+    start_time = train.name.removeprefix("train-")
+    info = train / ("returnn.%s.%s.%i.log" % (start_time, socket.gethostname(), os.getpid()))
+    lines = info.read_text().splitlines()
+    assert lines[0] == "Returnn log file:"
+    keys = [line.split(": ")[0] for line in lines[1:]]
+    assert keys == ["Time", "Call", "Path", "Hostname", "PID", "Returnn", "TensorFlow", "Config files"]
+    copy = (train / "my.config").read_text()
+    assert copy == "#!rnn.py\nx = 1\n\n" + "".join("# %s\n" % line for line in lines)
+    assert len(list(train.iterdir())) == 3
 
 
 def test_no_event_files_where_one_cannot_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

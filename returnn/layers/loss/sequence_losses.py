@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -9,12 +10,21 @@ import numpy
 import returnn.frontend as rf
 from returnn.layers.features import feature_dim_of
 from returnn.tensor import Dim, DimError, Tensor
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
 from .base import Loss
 
 _CTC_OPTS = ("ignore_longer_outputs_than_inputs", "preprocess_collapse_repeated", "ctc_merge_repeated")
+_NATIVE_CTC_OPTS = (
+    "logits_normalize",
+    "grad_wrt_softmax_in",
+    "blank_index",
+    "label_loop",
+    "ctc_merge_repeated",
+    "zero_infinity",
+)
 
 
 class CtcLoss(Loss):
@@ -33,6 +43,8 @@ class CtcLoss(Loss):
         output_in_log_space: bool = False,
         beam_width: int = 100,
         ctc_opts: dict[str, Any] | None = None,
+        use_native: bool = False,
+        use_viterbi: bool = False,
         target_collapse_repeated: bool = False,
         auto_clip_target_len: bool = False,
         **common: Any,
@@ -41,7 +53,13 @@ class CtcLoss(Loss):
         :param base_network:
         :param output_in_log_space: the output are logits, else probabilities
         :param beam_width: of the search for the error, in evaluation; 1: greedy
-        :param ctc_opts: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated
+        :param ctc_opts: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated. With
+            ``use_native``: logits_normalize (True; False: the logits are scores already), grad_wrt_softmax_in (True;
+            False: the gradient is minus the posteriors), blank_index (-1), label_loop or ctc_merge_repeated (True;
+            False: a label lasts one frame), zero_infinity (no gradient without alignment; default: the config key
+            ``tf_native_ctc_zero_infinity``, else True from behaviour version 30 on)
+        :param use_native: a sum over alignments that is 0, and not inf, where there is none; needs a beam_width of 1
+        :param use_viterbi: only the best alignment, without ctc_opts
         :param target_collapse_repeated: drop repeated labels in the target
         :param auto_clip_target_len: cut targets to the number of frames minus one
         :param common: see :class:`Loss`
@@ -49,24 +67,36 @@ class CtcLoss(Loss):
         super().__init__(base_network, **common)
         self.output_in_log_space = output_in_log_space
         self.beam_width = beam_width
+        self.use_native = use_native
+        self.use_viterbi = use_viterbi
         self.ctc_opts = dict(ctc_opts or {})
-        for key in self.ctc_opts:
-            if key not in _CTC_OPTS:
-                raise ConfigError(
-                    "loss ctc: unknown ctc_opts %r.%s Options: %s"
-                    % (key, did_you_mean(key, _CTC_OPTS), ", ".join(_CTC_OPTS))
-                )
-        if target_collapse_repeated:
-            self.ctc_opts["preprocess_collapse_repeated"] = True
+        self._check_ctc_opts()
+        self.target_collapse_repeated = target_collapse_repeated
         self.auto_clip_target_len = auto_clip_target_len
+
+    def _check_ctc_opts(self) -> None:
+        if self.use_native and self.beam_width != 1:
+            raise ConfigError("loss ctc: use beam_width=1 with use_native, it is %r" % (self.beam_width,))
+        if self.use_viterbi and self.ctc_opts:
+            raise ConfigError("loss ctc: use_viterbi has no ctc_opts, but they are %r" % (self.ctc_opts,))
+        known = _NATIVE_CTC_OPTS if self.use_native else _CTC_OPTS
+        for key in self.ctc_opts:
+            if key not in known:
+                raise ConfigError(
+                    "loss ctc: unknown ctc_opts %r%s.%s Options: %s"
+                    % (key, " of use_native" * self.use_native, did_you_mean(key, known), ", ".join(known))
+                )
 
     def _check_init(self) -> None:
         super()._check_init()
         if not self.target.sparse:
             raise ConfigError("loss ctc needs labels as target, but it is %s" % self.target.short_repr())
         self._check_output_dim(self.target.dim + 1, " and the blank")
+        self._labels, self._labels_dim = self.target, self.target.get_time_dim_tag()
+        if self.target_collapse_repeated:
+            self._labels, self._labels_dim = rf.collapse_repeated(self._labels, axis=self._labels_dim)
         if self.auto_clip_target_len:
-            self.target = self._clipped_target()
+            self._clip_labels()
 
     @classmethod
     def get_auto_output_layer_dim(cls, target_dim: Dim) -> Dim:
@@ -81,28 +111,43 @@ class CtcLoss(Loss):
         exact = known.get_log_output() if known is not None else None
         return rf.safe_log(self.output) if exact is None else exact
 
-    def _clipped_target(self) -> Tensor:
-        time, spatial = self.output.get_time_dim_tag(), self.target.get_time_dim_tag()
+    def _clip_labels(self) -> None:
+        labels, dim = self._labels, self._labels_dim
         backend = self.output._raw_backend
-        limit = backend.binary("maximum", backend.binary("sub", time.dyn_size, 1), 0)
+        num_frames = self.output.get_time_dim_tag().dyn_size
+        limit = backend.binary("maximum", backend.binary("sub", num_frames, 1), 0)
         clipped = Dim(None, description="clipped-target", auto_generated=False)
-        clipped.dyn_size = backend.binary("minimum", spatial.dyn_size, limit)
-        axis = self.target.get_axis_from_dim(spatial)
-        raw = backend.slice(self.target.raw_tensor, axis, None, clipped.get_dim_value())
-        dims = list(self.target.dims)
-        dims[axis] = clipped
-        return self.target.like(raw, dims=dims, time_dim=clipped)
+        clipped.dyn_size = backend.binary("minimum", dim.dyn_size, limit)
+        axis = labels.get_axis_from_dim(dim)
+        raw = backend.slice(labels.raw_tensor, axis, None, clipped.get_dim_value())
+        dims = [clipped if d == dim else d for d in labels.dims]
+        self._labels, self._labels_dim = labels.like(raw, dims=dims, time_dim=clipped), clipped
 
     def value_per_pos(self) -> Tensor:
         logits = self._logits()
-        return rf.ctc_loss(
+        function: Callable[..., Tensor] = rf.ctc_loss
+        opts = self.ctc_opts
+        if self.use_viterbi:
+            function = rf.ctc_best_path
+        elif self.use_native:
+            function, opts = rf.ctc_full_sum, self._native_opts()
+        return function(
             logits,
             axis=feature_dim_of(logits),
-            labels=self.target,
+            labels=self._labels,
             input_spatial_dim=self.output.get_time_dim_tag(),
-            target_spatial_dim=self.target.get_time_dim_tag(),
-            **self.ctc_opts,
+            target_spatial_dim=self._labels_dim,
+            **opts,
         )
+
+    def _native_opts(self) -> dict[str, Any]:
+        opts = dict(self.ctc_opts)
+        if "ctc_merge_repeated" in opts:
+            opts["label_loop"] = opts.pop("ctc_merge_repeated")
+        if opts.get("zero_infinity") is None:
+            default = BehaviorVersion.has(Change.CTC_WITHOUT_PATH_IS_ZERO)
+            opts["zero_infinity"] = self.base_network.get_config().bool("tf_native_ctc_zero_infinity", default)
+        return opts
 
     def error_per_pos(self) -> Tensor:
         logits = self._logits()
@@ -115,7 +160,7 @@ class CtcLoss(Loss):
                 target_dim=self.target.sparse_dim,
                 beam_width=beam_width,
             )
-            return rf.cast(rf.edit_distance(labels, dim, self.target, self.target.get_time_dim_tag()), "float32")
+            return rf.cast(rf.edit_distance(labels, dim, self._labels, self._labels_dim), "float32")
 
         if self.beam_width == 1:
             return decode(1)

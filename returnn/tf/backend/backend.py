@@ -17,7 +17,7 @@ from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf, v1
 from returnn.tf.util.math import clip_with_identity_gradient
 
-from . import ctc, lstm, rnn
+from . import ctc, ctc_alignment, lstm, rnn
 from .initializers import initial_value
 from .kept_value import kept_value
 from .user_code import eval_globals, find_function
@@ -223,6 +223,19 @@ class TFBackend(Backend):
     def clip_with_identity_gradient(self, x: Raw, low: Any, high: Any) -> Raw:
         return clip_with_identity_gradient(x, low, high)
 
+    def zero_large_gradient(self, x: Raw, limit: float, *, batch_axis: int | None) -> Raw:
+        axes = [i for i in range(x.shape.rank) if i != batch_axis]
+
+        @tf.custom_gradient
+        def filtered(x: Raw) -> tuple[Raw, Callable[[Raw], Raw]]:
+            def grad(dx: Raw) -> Raw:
+                largest = tf.reduce_max(tf.square(dx), axis=axes, keepdims=True)
+                return tf.where(largest < limit, dx, tf.zeros((), dx.dtype))
+
+            return tf.identity(x), grad
+
+        return filtered(x)
+
     # ---- several elements at a time
 
     def reduce(self, x: Raw, mode: str, axes: Sequence[int] | None, *, keep_dims: bool = False) -> Raw:
@@ -300,10 +313,19 @@ class TFBackend(Backend):
     def ctc_loss(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
         return ctc.ctc_loss(logits, logit_lens, labels, label_lens, **options)
 
+    def ctc_full_sum(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
+        return ctc_alignment.ctc_full_sum(logits, logit_lens, labels, label_lens, **options)
+
+    def ctc_best_path(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
+        return ctc_alignment.ctc_best_path(logits, logit_lens, labels, label_lens, **options)
+
     def ctc_decode(self, logits: Raw, logit_lens: Raw, *, beam_width: int) -> tuple[Raw, Raw]:
         if beam_width == 1:
             return ctc.ctc_greedy_decode(logits, logit_lens)
         return ctc.ctc_beam_decode(logits, logit_lens, beam_width=beam_width)
+
+    def collapse_repeated(self, labels: Raw, lens: Raw) -> tuple[Raw, Raw]:
+        return ctc_alignment.collapse_repeated(labels, lens)
 
     def edit_distance(self, a: Raw, a_lens: Raw, b: Raw, b_lens: Raw) -> Raw:
         res = ctc.edit_distance(a, a_lens, b, b_lens)

@@ -1,20 +1,21 @@
 """CTC by dynamic programming in plain TensorFlow ops: the sum over all alignments, or the best one.
 
-Contract as in ``ctc.py``: logits [T, B, C] are time-major, labels [B, N] batch-major, each with its lengths [B], and what
-is stored behind the end of a sequence never matters. Unlike there, a sequence may have no frames, no labels, or no
+Contract as in ``ctc.py``: logits [T, B, C] are time-major, labels [B, N] batch-major, each with its lengths [B], and
+what is stored behind the end of a sequence never matters. Unlike there, a sequence may have no frames, no labels, or no
 alignment at all, and the blank may be any class.
 
-An alignment passes the states blank 0, label 0, blank 1, .., label n-1, blank n. Before each frame, blank[i] and label[i]
-are the logarithms of the sum over all alignments of the frames so far that end there (or the score of the best one: then
-``join`` is the maximum):
-    reached[i] = join(blank[i], label[i-1])                                  i labels are complete
+An alignment passes the states blank 0, label 0, blank 1, .., label n-1, blank n. Before each frame, blank[i] and
+label[i] are the logarithms of the sum over all alignments of the frames so far that end there (or the score of the best
+one: then ``join`` is the maximum):
+    reached[i] = join(blank[i], label[i-1])                      i labels are complete
     blank[i]   = reached[i] + score of the blank
-    label[i]   = join(label[i], reached[i]) + score of label i               for equal neighbours: blank[i], not reached[i]
-Behind the end of a sequence the blank costs nothing and labels are impossible. So one frame later blank[n] is the result.
+    label[i]   = join(label[i], reached[i]) + score of label i   where it equals label i-1: blank[i], not reached[i]
+Behind the end of a sequence the blank costs nothing and labels are impossible. So one frame later blank[n] is the
+result.
 
-The sum has a gradient written by hand: softmax - posteriors of the states. They need the same recursion from the other end,
-which is that of the reversed sequence: both run in one loop, side by side in the batch. The best path is differentiated by
-TensorFlow. "Impossible" is -1e30, so that differences of such scores stay numbers.
+The sum has a gradient written by hand: softmax - posteriors of the states. They need the same recursion from the other
+end, which is that of the reversed sequence: both run in one loop, side by side in the batch. The best path is
+differentiated by TensorFlow. "Impossible" is -1e30, so that differences of such scores stay numbers.
 """
 
 from __future__ import annotations
@@ -62,18 +63,18 @@ def ctc_full_sum(
         log_probs = tf.nn.log_softmax(logits) if logits_normalize else logits
         task = _make_task(log_probs, logit_lens, labels, label_lens, blank_index)
         both, distinct = _with_reversed(task)
-        last, states = _scan(both, distinct, label_loop=label_loop, join=_logaddexp)
+        last, states = _scan(both, distinct, label_loop=label_loop, join=_logaddexp, keep_states=True)
         total = _result(task, last)
-        has_path = total > _IMPOSSIBLE / 2
-        total = tf.where(has_path, total, 0.0)
+        no_path = total < _IMPOSSIBLE / 2  # and not so where it is nan
+        total = tf.where(no_path, 0.0, total)
 
         def grad(d_loss: tf.Tensor) -> tf.Tensor:
-            posteriors = _posteriors(task, states, total)
-            expected = tf.nn.softmax(logits) if grad_wrt_softmax_in else tf.zeros_like(logits)
+            posteriors = _posteriors(task, _OfStates(*states), total)
+            expected = tf.exp(log_probs) if grad_wrt_softmax_in else tf.zeros_like(log_probs)
             res = _subtract_at_classes(expected, posteriors, task, blank_index)
             inside = time_mask(logit_lens, tf.shape(logits)[0], ndim=3)
             if zero_infinity:
-                inside = tf.logical_and(inside, has_path[:, None])
+                inside = tf.logical_and(inside, tf.logical_not(no_path)[:, None])
             return tf.where(inside, res * d_loss[:, None], 0.0)
 
         return -total, grad
@@ -94,11 +95,26 @@ def ctc_best_path(
 
     :return: float32 [B], inf where there is no alignment: then without gradient
     """
+    logits = tf.pad(logits, [[0, 1], [0, 0], [0, 0]])  # TensorFlow cannot differentiate its gather of no frames
     task = _make_task(tf.nn.log_softmax(logits), logit_lens, labels, label_lens, blank_index)
     distinct = _distinct_neighbors(task.labels)
     last, _ = _scan(task.scores, distinct, label_loop=label_loop, join=tf.maximum, keep_states=False)
     best = _result(task, last)
-    return tf.where(best > _IMPOSSIBLE / 2, -best, float("inf"))
+    return tf.where(best < _IMPOSSIBLE / 2, float("inf"), -best)
+
+
+def collapse_repeated(labels: tf.Tensor, lens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """
+    :param labels: int32 [B, N]
+    :param lens: int32 [B]
+    :return: of equal neighbours the first, [B, longest]; and the lengths int32 [B]
+    """
+    distinct = tf.transpose(_distinct_neighbors(labels))
+    keep = tf.logical_and(distinct, tf.sequence_mask(lens, tf.shape(labels)[1]))
+    new_lens = tf.reduce_sum(tf.cast(keep, tf.int32), axis=1)
+    order = tf.argsort(tf.cast(tf.logical_not(keep), tf.int32), axis=1, stable=True)
+    longest = tf.reduce_max(tf.pad(new_lens, [[0, 1]]))  # 0 of no sequence
+    return tf.gather(labels, order, batch_dims=1)[:, :longest], new_lens
 
 
 class _OfStates(NamedTuple):
@@ -172,12 +188,13 @@ def _logaddexp(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
 
 
 def _scan(
-    scores: _OfStates, distinct: tf.Tensor, *, label_loop: bool, join: Join, keep_states: bool = True
-) -> tuple[_OfStates, _OfStates | None]:
+    scores: _OfStates, distinct: tf.Tensor, *, label_loop: bool, join: Join, keep_states: bool
+) -> tuple[_OfStates, list[tf.Tensor]]:
     """
     :param scores: [T+1, ..]
     :param distinct: bool [N, B]
-    :return: after the last frame; and after each one, [T+1, ..], if ``keep_states``. The latter has no gradient.
+    :param keep_states: then nothing has a gradient
+    :return: states after the last frame; and with ``keep_states`` blank and label after each one, [T+1, ..]
     """
     num_frames = tf.shape(scores.label)[0]
     num_labels, num_seqs = tf.unstack(tf.shape(distinct))
@@ -205,7 +222,7 @@ def _scan(
         parallel_iterations=1,
         back_prop=not keep_states,
     )
-    return _OfStates(blank, label), _OfStates(*(array.stack() for array in kept)) if keep_states else None
+    return _OfStates(blank, label), [array.stack() for array in kept]
 
 
 def _result(task: _Task, last: _OfStates) -> tf.Tensor:
@@ -219,7 +236,7 @@ def _posteriors(task: _Task, states: _OfStates, total: tf.Tensor) -> tf.Tensor:
     :param task:
     :param states: [T+1, .., 2 B], as :func:`_scan` gives them for :func:`_with_reversed`
     :param total: [B]
-    :return: [T, N+1, B], of the labels, and at last of the blank; 0 if there is no alignment; any number on padded frames
+    :return: [T, N+1, B], of the labels, and at last of the blank; 0 if there is no alignment; any number on padding
     """
     num_seqs = tf.shape(task.labels)[0]
     forward = _OfStates(*(x[:, :, :num_seqs] for x in states))

@@ -216,16 +216,18 @@ class TFNetwork(Network, ParamValues):
         :param config: of the network by default
         :param should_train: whether this is for a training step; by default if the train flag is not False
         :param should_eval: fetch losses; by default as the network has it
-        :param with_summary: the graph has no summary ops of its own: nothing to fetch
+        :param with_summary: also ``summary``: name -> value to draw, beside the others
         :param with_size: lengths of all used data keys, as ``size:KEY:AXIS``
         :return: ``loss`` (objective), ``cost:NAME`` (sum, not scaled), ``error:NAME``, ``loss_norm_factor:NAME``, ..
         """
         should_train = self.train_flag is not False if should_train is None else should_train
         should_eval = self.eval_flag if should_eval is None else should_eval
-        key = (should_train, should_eval, with_size)
+        key = (should_train, should_eval, with_size, with_summary)
         if key not in self._fetches:
             with self.run_ctx():
                 self._fetches[key] = self._make_fetches(should_train, should_eval, with_size)
+                if with_summary and (should_train or should_eval):
+                    self._fetches[key]["summary"] = self._make_summary(should_train)
         return dict(self._fetches[key])
 
     def _make_fetches(self, should_train: bool, should_eval: bool, with_size: bool) -> dict[str, Any]:
@@ -247,6 +249,18 @@ class TFNetwork(Network, ParamValues):
         if self.get_post_control_dependencies():
             fetches["post_control_dependencies"] = self.get_post_control_dependencies()
         return fetches
+
+    def _make_summary(self, should_train: bool) -> dict[str, Any]:
+        parts = {"loss": self.get_total_loss(), "constraints": self.get_total_constraints()}
+        for holder in self.get_losses():
+            if holder.get_only_on_eval() and should_train:
+                continue
+            name = holder.name.replace("/", "_")
+            if self._config.bool("debug_unnormalized_loss_summaries", False):
+                parts["loss/unnormalized_loss_%s" % name] = holder.get_loss_value_for_fetch()
+            if self._config.bool("debug_objective_loss_summaries", False):
+                parts["loss/objective_loss_%s" % name] = holder.get_loss_value_for_objective()
+        return {name: value for name, value in parts.items() if value is not None and not is_zero(value)}
 
     @staticmethod
     def _add_loss_fetches(fetches: dict[str, Any], holder: Any) -> None:

@@ -88,13 +88,15 @@ class ParamValues:
 
     def get_param_values_dict(self, session: v1.Session) -> dict[str, dict[str, numpy.ndarray]]:
         """
-        :return: path of the layer -> name of the parameter in the layer -> value; all layers that own parameters
+        :return: path of the layer -> name of the parameter in the layer -> value. A subnetwork has those of its layers
+            too, as ``layer/name``.
         """
         return session.run(self._params_by_layer())
 
     def set_param_values_by_dict(self, values_dict: ValuesDict, session: v1.Session) -> None:
         """
-        :param values_dict: as :func:`get_param_values_dict`. What is not in it is left alone.
+        :param values_dict: as :func:`get_param_values_dict`. What is not in it is left alone; of what is in it twice,
+            the last one counts.
         :param session:
         :raises UserError: no such layer or parameter, or another shape; lists all, and sets nothing
         """
@@ -132,12 +134,11 @@ class ParamValues:
         assign_values(session, {step.op.name: numpy.int64(serialized.global_train_step)}, [step])
 
     def _params_by_layer(self) -> dict[str, dict[str, tf.Variable]]:
-        return {path: dict(layer.params) for path, layer in self.all_layers() if layer.params}
+        return {path: dict(layer.params) for path, layer in self.all_layers()}
 
 
 def _unknown(layer: str, name: str, known: Mapping[str, Mapping[str, Any]]) -> str:
     if layer not in known:
-        return f"{layer}: no such layer with parameters.{did_you_mean(layer, known)}"
-    return (
-        f"{layer}: no parameter {name!r}.{did_you_mean(name, known[layer])} It has: {', '.join(sorted(known[layer]))}"
-    )
+        return f"{layer}: no such layer.{did_you_mean(layer, known)}"
+    names = sorted(known[layer])
+    return f"{layer}: no parameter {name!r}.{did_you_mean(name, names)} It has: {', '.join(names) or 'none'}"

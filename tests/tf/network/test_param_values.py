@@ -50,10 +50,16 @@ def _assert_equal(a: dict[str, dict[str, numpy.ndarray]], b: dict[str, dict[str,
 
 
 def test_values_by_layer(network: TFNetwork, session: v1.Session) -> None:
-    """Each parameter once, with the path of the layer that owns it."""
+    """Those in a subnetwork at their layer, and at the subnetwork. Layers without parameters are there as well."""
     values = network.get_param_values_dict(session)
     shapes = {layer: {name: value.shape for name, value in params.items()} for layer, params in values.items()}
-    assert shapes == {"sub/output": {"W": (3, 4), "b": (4,)}, "output": {"W": (8, 2), "b": (2,)}}
+    assert shapes == {
+        "data": {},
+        "sub": {"output/W": (3, 4), "output/b": (4,)},
+        "sub/output": {"W": (3, 4), "b": (4,)},
+        "same": {},
+        "output": {"W": (8, 2), "b": (2,)},
+    }
 
 
 def test_setting_leaves_alone_what_is_not_given(network: TFNetwork, session: v1.Session) -> None:
@@ -64,6 +70,8 @@ def test_setting_leaves_alone_what_is_not_given(network: TFNetwork, session: v1.
     assert after["output"]["b"].tolist() == [1.5, 2.5]
     after["output"]["b"] = before["output"]["b"]
     _assert_equal(before, after)
+    network.set_param_values_by_dict({"sub": {"output/b": numpy.ones(4)}}, session)
+    assert network.get_param_values_dict(session)["sub/output"]["b"].tolist() == [1, 1, 1, 1]
 
 
 def test_what_does_not_fit_is_listed_and_nothing_is_set(network: TFNetwork, session: v1.Session) -> None:
@@ -76,7 +84,7 @@ def test_what_does_not_fit_is_listed_and_nothing_is_set(network: TFNetwork, sess
         )
     assert str(error.value).splitlines() == [
         "set_param_values_by_dict: these do not fit the network:",
-        '  outputs: no such layer with parameters. Did you mean "output"?',
+        '  outputs: no such layer. Did you mean "output" or "sub/output"?',
         "  output: no parameter 'bb'. Did you mean \"b\"? It has: W, b",
         "  output/W: shape (2,), but it has (8, 2)",
     ]
@@ -118,5 +126,5 @@ def test_network_without_parameters(session: v1.Session) -> None:
     network = TFNetwork(config=Config({"extern_data": {"data": {"dim": 3}}}))
     network.construct_from_dict({"output": {"class": "activation", "activation": "tanh", "from": "data"}})
     network.initialize_params(session)
-    assert network.get_param_values_dict(session) == {}
+    assert network.get_param_values_dict(session) == {"data": {}, "output": {}}
     network.set_param_values_by_dict({}, session)
