@@ -73,14 +73,6 @@ def read_source(file: str | os.PathLike[str] | TextIO) -> Source:
         raise ConfigError(f"config file {path!r} is no UTF-8 text: {exc}") from exc
 
 
-def _not_found_message(path: str) -> str:
-    message = f"config file not found: {path!r}"
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        return message + f". There is no folder {folder!r} (current folder: {os.getcwd()})."
-    return message + f" (current folder: {os.getcwd()})." + did_you_mean(os.path.basename(path), os.listdir(folder))
-
-
 def _is_python(content: str) -> bool:
     """:param content: of a file that does not say what it is"""
     try:

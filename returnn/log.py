@@ -139,7 +139,7 @@ class Log:
         path = os.path.expanduser(target.replace("$date", time.strftime("%Y-%m-%d-%H-%M-%S", time.gmtime())))
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            handler = logging.FileHandler(path, encoding="utf8")
+            handler = _FileHandler(path)
         except OSError as exc:
             raise UserError(f"log target {target!r}: cannot open the file: {exc.strerror or exc}") from exc
         self.filename = self.filename or path
@@ -201,8 +201,53 @@ class _Formatter(logging.Formatter):
         return f"{seconds}.{int(record.msecs) // 10:02d}S"
 
 
-class _StdoutHandler(logging.StreamHandler):
+class _CarefulHandler(logging.StreamHandler):
+    """A target that fails (disk full, no reader any more) gets no more lines; the program goes on."""
+
+    target: str
+    _gone = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not self._gone:
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        exc = sys.exc_info()[1]
+        if isinstance(exc, OSError):
+            self._give_up(exc)
+        else:
+            super().handleError(record)
+
+    def flush(self) -> None:
+        if self._gone:
+            return
+        try:
+            super().flush()
+        except OSError as exc:
+            self._give_up(exc)
+
+    def _give_up(self, exc: OSError) -> None:
+        if not self._gone:
+            self._gone = True
+            print(f"WARNING: log target {self.target!r} gets no more lines: {exc.strerror or exc}", file=sys.stderr)
+
+
+class _FileHandler(_CarefulHandler, logging.FileHandler):
+    """Appends to a file."""
+
+    def __init__(self, path: str) -> None:
+        self.target = path
+        super().__init__(path, encoding="utf8")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # of what could not be written before
+            super().close()
+
+
+class _StdoutHandler(_CarefulHandler):
     """Writes to whatever ``sys.stdout`` is when a record comes."""
+
+    target = "stdout"
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -212,7 +257,7 @@ class _StdoutHandler(logging.StreamHandler):
         return sys.stdout
 
 
-class _CommandHandler(logging.StreamHandler):
+class _CommandHandler(_CarefulHandler):
     """Feeds the standard input of a shell command, and at the end waits until it has read all."""
 
     def __init__(self, command: str) -> None:
@@ -220,21 +265,8 @@ class _CommandHandler(logging.StreamHandler):
         self._process = subprocess.Popen(
             command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf8", start_new_session=True
         )
-        self._command = command
-        self._gone = False
+        self.target = "|" + command
         super().__init__(self._process.stdin)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not self._gone:
-            super().emit(record)
-
-    def handleError(self, record: logging.LogRecord) -> None:
-        self._gone = True
-        print(f"WARNING: log target '|{self._command}' has ended, it gets no more lines.", file=sys.stderr)
-
-    def flush(self) -> None:
-        if not self._gone:
-            super().flush()
 
     def close(self) -> None:
         super().close()

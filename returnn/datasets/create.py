@@ -10,7 +10,7 @@ from typing import Any
 
 from returnn.config import Config, get_global_config
 from returnn.util.errors import ConfigError, UserError
-from returnn.util.suggest import did_you_mean
+from returnn.util.suggest import did_you_mean, file_not_found
 
 from .config_defaults import update_kwargs_from_config
 from .dataset import Dataset
@@ -75,7 +75,7 @@ def init_dataset(
         return init_dataset(kwargs(), extra_kwargs, default_kwargs, parent_dataset=parent_dataset)
     if isinstance(kwargs, str):
         if kwargs.startswith(("{", "config:")):
-            options = _evaluate(kwargs, get_global_config(return_empty_if_none=True))
+            options = evaluate_options(kwargs, get_global_config(return_empty_if_none=True))
             return init_dataset(options, extra_kwargs, default_kwargs, parent_dataset=parent_dataset)
         more = extend_dataset_dict_from_parent_dataset(default_kwargs or {}, parent_dataset)
         return init_dataset_via_str(kwargs, **{**more, **(extra_kwargs or {})})
@@ -105,8 +105,12 @@ def extend_dataset_dict_from_parent_dataset(
     return {**{name: getattr(parent_dataset, name) for name in attrs}, **dataset_dict}
 
 
-def _evaluate(code: str, config: Config | None) -> Any:
-    """:return: value of ``{...}``, or of ``config:EXPR``"""
+def evaluate_options(code: str, config: Config | None) -> Any:
+    """
+    :param code: Python code ``{...}``, or ``config:EXPR`` for an expression over the keys of the config
+    :return: its value
+    :raises UserError: it has none
+    """
     namespace: dict[str, Any] = {}
     expr = code
     if code.startswith("config:"):
@@ -162,7 +166,7 @@ def init_dataset_via_str(
     :return: an initialized dataset
     """
     if config_str.startswith("config:"):
-        options = _evaluate(config_str, config or get_global_config(return_empty_if_none=True))
+        options = evaluate_options(config_str, config or get_global_config(return_empty_if_none=True))
         if config is None or not isinstance(options, dict):
             return init_dataset(options, default_kwargs=kwargs)
         options = {**kwargs, **options}
@@ -181,7 +185,7 @@ def init_dataset_via_str(
         kwargs["files"] = config_str.split(",")
         for filename in kwargs["files"]:
             if not os.path.exists(filename):
-                raise ConfigError(f"HDF file not found: {filename!r} (dataset {kwargs.get('name') or config_str!r})")
+                raise ConfigError(file_not_found("HDF file", filename))
         if cache_byte_size is not None:
             kwargs["cache_byte_size"] = cache_byte_size
     if config is not None:

@@ -8,8 +8,9 @@ from typing import Any
 
 from returnn.config import Config
 from returnn.datasets import Dataset, init_dataset, init_dataset_via_str
+from returnn.datasets.create import evaluate_options
 from returnn.log import log
-from returnn.util.errors import ConfigError
+from returnn.util.errors import ConfigError, UserError
 from returnn.util.format import parse_size
 
 _names: tuple[str, ...] = ("train", "dev", "eval")
@@ -34,10 +35,21 @@ def load_datasets(config: Config) -> dict[str, Dataset]:
 
 
 def _load_dataset(name: str, value: Any, config: Config, cache_bytes: int) -> Dataset:
+    """:raises UserError: its message starts with the config key"""
+    try:
+        return _make_dataset(name, value, config, cache_bytes)
+    except UserError as exc:
+        exc.args = (f"{name}: {str(exc).removeprefix(f'dataset {name!r}: ')}",)
+        raise
+
+
+def _make_dataset(name: str, value: Any, config: Config, cache_bytes: int) -> Dataset:
     defaults: dict[str, Any] = {"name": name}
     if name != "train":
         defaults.update(Dataset.get_default_kwargs_eval(config))
-    if isinstance(value, str) and not value.startswith("{"):
+    if isinstance(value, str) and value.startswith("{"):
+        value = evaluate_options(value, config)
+    if isinstance(value, str):
         return init_dataset_via_str(value, config=config, cache_byte_size=cache_bytes, **defaults)
     if not isinstance(value, dict):
         return init_dataset(value, default_kwargs=defaults)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from returnn._version import __version__
 from returnn.config import Config
 from returnn.datasets import Dataset
 from returnn.engine.base import EngineBase
 from returnn.log import log
 from returnn.tasks.load_epoch import use_epoch_as_load_epoch
 from returnn.util.errors import ConfigError, UserError
+from returnn.util.files import remove_stale_temp_files
 
 
 def run(engine: EngineBase, config: Config, datasets: Mapping[str, Dataset]) -> None:
@@ -20,8 +20,6 @@ def run(engine: EngineBase, config: Config, datasets: Mapping[str, Dataset]) -> 
     batch_size = config.int("forward_batch_size", 0)
     if batch_size <= 0:
         raise ConfigError("forward_batch_size not set: set it to the frames of a batch, for example 5000.")
-    if config.bool("forward_use_search", False):
-        raise UserError(f"forward_use_search is not there yet in this version ({__version__}).")
     use_epoch_as_load_epoch(config)
     output_file = config.value("output_file", None)
     if output_file:
@@ -33,13 +31,15 @@ def run(engine: EngineBase, config: Config, datasets: Mapping[str, Dataset]) -> 
     engine.forward_to_hdf(
         data=datasets["eval"],
         output_file=output_file,
-        combine_labels=config.value("combine_labels", ""),
         batch_size=batch_size,
         output_layer=config.value("forward_output_layer", None),
+        overwrite=config.bool("forward_override_hdf_output", False),
     )
 
 
 def _make_way_for(output_file: str, config: Config) -> None:
+    """The file stays until the new one is complete, which then takes its place."""
+    remove_stale_temp_files(output_file)
     if not os.path.exists(output_file):
         return
     if not config.bool("forward_override_hdf_output", False):
@@ -48,4 +48,3 @@ def _make_way_for(output_file: str, config: Config) -> None:
             " or set forward_override_hdf_output = True."
         )
     print("HDF file exists, delete now (forward_override_hdf_output).", file=log.v2)
-    os.remove(output_file)

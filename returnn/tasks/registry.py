@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from returnn._version import __version__
 from returnn.util.errors import UserError
 from returnn.util.lazy import import_name
-from returnn.util.suggest import did_you_mean
+from returnn.util.suggest import did_you_mean, nearest_names
 
 
 @dataclass(frozen=True)
@@ -63,4 +63,6 @@ def get_task(name: str) -> Task:
     there_are = f"Tasks: {', '.join([*_tasks, *(f'{p}:NAME' for p in _tasks_with_argument)])}."
     if name in _not_yet:
         raise UserError(f"task {name!r} is not there yet in this version ({__version__}). {there_are}")
-    raise UserError(f"unknown task: {name!r}.{did_you_mean(name, [*_tasks, *_not_yet])} {there_are}")
+    near = nearest_names(name, [*_tasks, *_not_yet])
+    missing = "".join(f" {other} is not supported yet (version {__version__})." for other in near if other in _not_yet)
+    raise UserError(f"unknown task: {name!r}.{did_you_mean(name, [*_tasks, *_not_yet])}{missing} {there_are}")

@@ -23,7 +23,7 @@ from returnn.util.to_bool import to_bool
 
 SIGTERM_EXIT_CODE = 128 + signal.SIGTERM
 
-_interrupt_signal = signal.SIGRTMIN + 5
+_interrupt_signal = signal.SIGRTMIN + 5 if hasattr(signal, "SIGRTMIN") else signal.SIGINT
 """From a thread with a bug to the main thread. Not SIGINT: a shell lets its background jobs ignore that."""
 
 _children_dump_secs = 3

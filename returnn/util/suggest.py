@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 
 
@@ -23,3 +24,17 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """
     names = nearest_names(name, valid)
     return " Did you mean %s?" % " or ".join('"%s"' % n for n in names) if names else ""
+
+
+def file_not_found(what: str, path: str) -> str:
+    """
+    :param what: "config file"
+    :param path: where there is none
+    :return: the message, with the nearest names in that folder
+    """
+    message = f"{what} not found: {path!r}"
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        return message + f". There is no folder {folder!r} (current folder: {os.getcwd()})."
+    names = os.listdir(folder) if os.access(folder, os.R_OK) else []
+    return message + f" (current folder: {os.getcwd()})." + did_you_mean(os.path.basename(path), names)

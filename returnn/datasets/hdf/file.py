@@ -18,6 +18,7 @@ import h5py
 import numpy
 
 from returnn.util.errors import UserError
+from returnn.util.suggest import file_not_found
 
 
 def open_hdf(filename: str) -> h5py.File:
@@ -28,7 +29,7 @@ def open_hdf(filename: str) -> h5py.File:
     try:
         return h5py.File(filename, "r")
     except FileNotFoundError:
-        raise UserError(f"HDF file not found: {filename!r}") from None
+        raise UserError(file_not_found("HDF file", filename)) from None
     except OSError as exc:
         raise UserError(_explain_open_error(filename, exc)) from exc
 

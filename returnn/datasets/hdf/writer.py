@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -38,9 +40,10 @@ class SimpleHDFWriter:
         swmr: bool = False,
         extend_existing_file: bool = False,
         extra_labels: Mapping[str, Sequence[str]] | None = None,
+        overwrite: bool = False,
     ):
         """
-        :param filename: must not exist, unless it is to be extended
+        :param filename: must not exist, unless it is to be extended or overwritten
         :param dim: number of features, or of classes if ``ndim`` is 1. None: there is no feature axis
         :param labels: of the classes
         :param ndim: axes of a sequence, with time and features. None: 2, or 1 without ``dim``
@@ -49,9 +52,13 @@ class SimpleHDFWriter:
         :param swmr: not supported
         :param extend_existing_file: add to the file, which must exist
         :param extra_labels: data key -> labels
+        :param overwrite: the file may exist; it is replaced by :meth:`close`, and stays as it is until then
+        :raises UserError: wrong options, or the file cannot be written; then nothing is left of it
         """
         if swmr:
             raise UserError("SimpleHDFWriter: swmr=True is not supported")
+        if overwrite and extend_existing_file:
+            raise UserError(f"SimpleHDFWriter {filename!r}: extend_existing_file and overwrite exclude each other")
         if labels is not None and len(labels) and len(labels) != dim:
             raise UserError(f"SimpleHDFWriter {filename!r}: {len(labels)} labels, but dim is {dim}")
         self.filename = filename
@@ -61,16 +68,20 @@ class SimpleHDFWriter:
         self._extra_labels = dict(extra_labels or {})
         self._extra_type = dict(extra_type) if extra_type is not None else None
         self._extend = extend_existing_file
+        self._overwrite = overwrite
         self._check_target()
         self._columns: dict[str, _Column] = {}
         self._tags = _Column("seqTags", dtype=h5py.string_dtype())
         self._seq_lens: list[list[int]] = []
         self._num_seqs = self._num_timesteps = 0
         self._temp_filename: str | None = temp_path(filename)
-        self._file = self._open()
+        with self._explained_errors():
+            self._file = self._open()
 
     def _check_target(self) -> None:
-        if os.path.exists(self.filename) != self._extend:
+        if os.path.isdir(self.filename):
+            raise UserError(f"SimpleHDFWriter: {self.filename!r} is a folder")
+        if os.path.exists(self.filename) != self._extend and not self._overwrite:
             what = "does not exist, it cannot be extended" if self._extend else "exists already"
             raise ConfigError(f"SimpleHDFWriter: file {self.filename!r} {what}")
         folder = os.path.dirname(os.path.abspath(self.filename))
@@ -87,6 +98,13 @@ class SimpleHDFWriter:
         self._num_seqs = len(file["seqTags"])
         self._num_timesteps = int(file.attrs["numTimesteps"])
         return file
+
+    @contextlib.contextmanager
+    def _explained_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, RuntimeError) as exc:  # HDF5 has both for a full disk
+            raise UserError(f"Cannot write HDF file {self.filename!r}: {_cause(exc)}") from exc
 
     def __enter__(self) -> SimpleHDFWriter:
         return self
@@ -133,7 +151,8 @@ class SimpleHDFWriter:
         self._num_seqs += len(seq_tag)
         self._num_timesteps += len(frames)
         if sum(column.num_bytes for column in self._columns.values()) > _flush_num_bytes:
-            self._flush()
+            with self._explained_errors():
+                self._flush()
 
     def _check_seq_lens(
         self, inputs: numpy.ndarray, seq_len: Sequence[int] | Mapping[int, Sequence[int]], batch_size: int
@@ -196,15 +215,26 @@ class SimpleHDFWriter:
         """Writes what is left, and gives the file its name. Later calls do nothing."""
         if self._temp_filename is None:
             return
+        try:
+            with self._explained_errors():
+                self._write_rest()
+        except BaseException:
+            self.discard()
+            raise
+        if not self._extend:
+            self._check_target()  # somebody else may have written it in the meantime
+        with self._explained_errors():
+            rename_durable(self._temp_filename, self.filename)
+        self._temp_filename = None
+
+    def _write_rest(self) -> None:
+        if not self._file:
+            return  # closed already, by a call that found another file of this name
         if "inputs" not in self._columns and "inputs" not in self._file:
             self._add_nothing()
         self._flush()
         self._write_attributes()
         self._file.close()
-        if not self._extend:
-            self._check_target()  # somebody else may have written it in the meantime
-        rename_durable(self._temp_filename, self.filename)
-        self._temp_filename = None
 
     def _add_nothing(self) -> None:
         """No batch came. So that all datasets are there nevertheless."""
@@ -218,9 +248,12 @@ class SimpleHDFWriter:
         """Leaves nothing of what was written. A file that was to be extended stays as it was."""
         if self._temp_filename is None:
             return
-        self._file.close()
-        remove_file(self._temp_filename)
-        self._temp_filename = None
+        try:
+            with contextlib.suppress(OSError, RuntimeError):  # of what it could not write, which nobody wants any more
+                self._file.close()
+        finally:
+            remove_file(self._temp_filename)
+            self._temp_filename = None
 
     def _write_attributes(self) -> None:
         dim = self.dim or 1
@@ -324,6 +357,12 @@ def _write_labels(file: h5py.File, name: str, labels: Sequence[str]) -> None:
         file.create_dataset(name, data=numpy.array([label.encode("ascii") for label in labels], dtype=dtype))
     else:
         file.create_dataset(name, data=list(labels), dtype=h5py.string_dtype())
+
+
+def _cause(exc: Exception) -> str:
+    """:return: what the system said; HDF5 puts it into a long text of its own"""
+    message = re.search(r"error message = '([^']*)'", str(exc))
+    return message[1] if message else str(exc)
 
 
 def _to_str(value: str | bytes) -> str:
