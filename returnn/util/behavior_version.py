@@ -50,8 +50,9 @@ class Change(enum.Enum):
     MODULES_KEEP_DTYPE = (27, "frontend modules: keep the dtype of their output")
     SPEC_AUGMENT_PER_SEQ = (28, "SpecAugment: number of masks for each sequence")
     CONFORMER_NORM_MASKS = (29, "Conformer: batch norm is masked")
-    CTC_WITHOUT_PATH_IS_ZERO = (30, "CTC: sequences without a path have zero loss and gradient")
+    NATIVE_CTC_WITHOUT_PATH_IS_ZERO = (30, "CTC, native: sequences without a path have zero loss and gradient")
     WINDOW_AND_SPLIT_MASK = (31, "window, split_dims: input is masked")
+    CTC_WITHOUT_PATH_IS_ZERO = (31, "CTC: sequences without a path have zero loss and gradient")
 
     def __init__(self, version: int, text: str):
         self.version = version

@@ -203,6 +203,19 @@ def test_ctc_without_a_path(clip: bool, expected: float) -> None:
     assert pytest.approx(1.673976) == -math.log(3 / 16)
 
 
+@pytest.mark.parametrize(
+    ("labels", "version", "expected"), [([1, 1], 30, math.inf), ([1, 1], 31, 0), ([2, 1, 0], 31, 0)]
+)
+def test_ctc_without_a_path_is_zero_from_version_31_on(
+    labels: list[int], version: int, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two frames are too few for 1 blank 1, and for three labels."""
+    monkeypatch.setattr(BehaviorVersion, "_version", version)
+    extern_data = {"data": {"dim": 4}, "classes": {"dim": 3, "sparse": True}}
+    with Net({"output": {**SOFTMAX, "loss": "ctc"}}, extern_data, evaluation=True) as net:
+        assert net.fetches(net.feed(data=numpy.zeros((1, 2, 4)), classes=[labels]))["cost:output"] == expected
+
+
 def ctc_cost(loss_opts: dict[str, Any], **config: Any) -> tuple[float, float]:
     """Cost and error of labels 1 1 in two frames of four classes, all logits 0."""
     layer = {**SOFTMAX, "loss": "ctc", "loss_opts": {"beam_width": 1, **loss_opts}}

@@ -131,7 +131,7 @@ class CtcLoss(Loss):
             function = rf.ctc_best_path
         elif self.use_native:
             function, opts = rf.ctc_full_sum, self._native_opts()
-        return function(
+        value = function(
             logits,
             axis=feature_dim_of(logits),
             labels=self._labels,
@@ -139,13 +139,16 @@ class CtcLoss(Loss):
             target_spatial_dim=self._labels_dim,
             **opts,
         )
+        if function is not rf.ctc_full_sum and BehaviorVersion.has(Change.CTC_WITHOUT_PATH_IS_ZERO):
+            value = rf.where(rf.compare(value, "<", float("inf")), value, 0.0)
+        return value
 
     def _native_opts(self) -> dict[str, Any]:
         opts = dict(self.ctc_opts)
         if "ctc_merge_repeated" in opts:
             opts["label_loop"] = opts.pop("ctc_merge_repeated")
         if opts.get("zero_infinity") is None:
-            default = BehaviorVersion.has(Change.CTC_WITHOUT_PATH_IS_ZERO)
+            default = BehaviorVersion.has(Change.NATIVE_CTC_WITHOUT_PATH_IS_ZERO)
             opts["zero_infinity"] = self.base_network.get_config().bool("tf_native_ctc_zero_infinity", default)
         return opts
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from returnn.tf.compat import tf, v1
 
+from .ctc_alignment import collapse_repeated
+
 
 def ctc_loss(
     logits: tf.Tensor,
@@ -24,22 +26,36 @@ def ctc_loss(
     :param logits: float32 [T, B, C], not normalised: softmax is applied here
     :param logit_lens: int32 [B]
     :param labels: int [B, N], each below C - 1
-    :param label_lens: int32 [B], at least 1: TensorFlow fails the step otherwise (InvalidArgumentError)
-    :param ignore_longer_outputs_than_inputs: a sequence with more labels than frames gets loss and gradient 0;
-        otherwise it fails the step likewise
+    :param label_lens: int32 [B]
+    :param ignore_longer_outputs_than_inputs: a sequence with more labels than frames gets loss and gradient 0
     :param preprocess_collapse_repeated: equal neighbours in the labels become one
     :param ctc_merge_repeated: equal neighbours in an alignment are one label (unless a blank is between them)
-    :return: float32 [B]; inf where repeated labels need more frames than there are. Gradient 0 on padded frames
+    :return: float32 [B]; inf, with gradient 0, where the labels need more frames than there are. Gradient 0 on padded
+        frames
     """
-    return v1.nn.ctc_loss(
-        labels=_to_sparse(tf.cast(labels, tf.int32), label_lens),
+    labels = tf.cast(labels, tf.int32)
+    if preprocess_collapse_repeated:
+        labels, label_lens = collapse_repeated(labels, label_lens)
+    # TensorFlow fails the whole step for one sequence without labels, or with more labels than frames. Without labels,
+    # it gets one label, and its loss is that of the blank instead; the others are left out by it.
+    loss = v1.nn.ctc_loss(
+        labels=_to_sparse(tf.pad(labels, [[0, 0], [0, 1]]), tf.maximum(label_lens, 1)),
         inputs=logits,
         sequence_length=logit_lens,
-        preprocess_collapse_repeated=preprocess_collapse_repeated,
         ctc_merge_repeated=ctc_merge_repeated,
-        ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+        ignore_longer_outputs_than_inputs=True,
         time_major=True,
     )
+    if not ignore_longer_outputs_than_inputs:
+        loss = tf.where(label_lens > logit_lens, float("inf"), loss)
+    return tf.where(tf.equal(label_lens, 0), _loss_of_blanks(logits, logit_lens), loss)
+
+
+def _loss_of_blanks(logits: tf.Tensor, logit_lens: tf.Tensor) -> tf.Tensor:
+    """:return: [B], -log p of the alignment of blanks alone"""
+    blank = tf.nn.log_softmax(logits)[:, :, -1]
+    mask = tf.transpose(tf.sequence_mask(logit_lens, tf.shape(logits)[0]))
+    return -tf.reduce_sum(tf.where(mask, blank, 0.0), axis=0)
 
 
 def ctc_greedy_decode(logits: tf.Tensor, logit_lens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
