@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from returnn.util.errors import ConfigError, UserError
-from returnn.util.suggest import did_you_mean
+from returnn.util.suggest import file_not_found
 
 CONFIG_MODULE_NAME = "__returnn_config__"
 """``__name__`` of Python configs."""
@@ -66,7 +66,7 @@ def read_source(file: str | os.PathLike[str] | TextIO) -> Source:
         with open(path, encoding="utf8") as f:
             return Source(name=path, text=f.read(), path=path)
     except FileNotFoundError:
-        raise ConfigError(_not_found_message(path)) from None
+        raise ConfigError(file_not_found("config file", path)) from None
     except OSError as exc:
         raise ConfigError(f"config file {path!r}: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,11 @@ def run_python(*args: str | Path, cwd: Path, timeout: float = 240) -> subprocess
     env = {**os.environ, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONPATH": str(root)}
     command = [sys.executable, *map(str, args)]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout)
+
+
+def default_sigint() -> None:
+    """For a child that is to be sent Ctrl-C: it would ignore it, if these tests run in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def scores(log: str, dataset: str) -> list[tuple[float, float]]:

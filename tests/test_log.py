@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 import time
@@ -119,7 +120,7 @@ def test_command_that_ends_is_reported_once(log: Log, capfd: pytest.CaptureFixtu
     handler._process.wait(timeout=10)
     for _ in range(5):
         print("x" * 100, file=log.v1)
-    assert capfd.readouterr().err == "WARNING: log target '|exit 0' has ended, it gets no more lines.\n"
+    assert capfd.readouterr().err == "WARNING: log target '|exit 0' gets no more lines: Broken pipe\n"
 
 
 def test_handler_as_target(log: Log) -> None:
@@ -218,3 +219,16 @@ def test_config_that_imports_log_sets_no_target(log: Log, capsys: pytest.Capture
     from_config(log, log=log)
     print("x", file=log.v1)
     assert capsys.readouterr().out == "x\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_full_disk_is_told_once(log: Log, capsys: pytest.CaptureFixture[str]) -> None:
+    """The other targets go on, and nothing fails, neither at a flush nor at the end."""
+    from_config(log, log="/dev/full")
+    for _ in range(3):
+        print("hello", file=log.v1)
+        log.flush()
+    log.initialize()
+    out, err = capsys.readouterr()
+    assert out == "hello\n" * 3
+    assert err == "WARNING: log target '/dev/full' gets no more lines: No space left on device\n"

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import default_sigint
+
 _root = Path(__file__).parent.parent
 _fake = [sys.executable, "-m", "tests.fake_program", "++backend", "fake"]
 
@@ -41,7 +43,13 @@ def started(*args: str, cwd: Path, config: str = "") -> Iterator[subprocess.Pope
     (cwd / "my.config").write_text("#!rnn.py\n" + config)
     command = [*_fake[:3], "my.config", *_fake[3:], *args]
     process = subprocess.Popen(
-        command, cwd=cwd, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=cwd,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=default_sigint,
     )
     try:
         yield process
@@ -114,7 +122,11 @@ def test_help(tmp_path: Path) -> None:
     ("config", "args", "message"),
     [
         ("", ["++task", "foo"], "unknown task: 'foo'. Tasks: train, "),
-        ("", ["-x", "serach"], "unknown task: 'serach'. Did you mean \"search\"? Tasks: train, "),
+        (
+            "",
+            ["-x", "serach"],
+            "unknown task: 'serach'. Did you mean \"search\"? search is not supported yet (version ",
+        ),
         ("", ["-x", "search"], "task 'search' is not there yet in this version ("),
         ("", ["-x", "nop", "++backend", "torch"], "backend 'torch' is not there yet in this version ("),
         ("", ["-x", "nop", "++backend", "tenserflow"], "backend 'tenserflow' is unknown. Did you mean \"tensorflow\""),
@@ -237,7 +249,7 @@ _eval = 'from tests.fake_dataset import FakeDataset\neval = FakeDataset(name="ev
 def test_forward(tmp_path: Path) -> None:
     """The default file name has the epoch of the loaded model, 7 here."""
     code, out, _ = fake("-x", "forward", "++forward_output_layer", "enc", cwd=tmp_path, config=_eval)
-    assert code == 0 and "'output_file': 'dump-fwd-epoch-7.hdf', 'output_layer': 'enc'}" in out
+    assert code == 0 and "'output_file': 'dump-fwd-epoch-7.hdf', 'output_layer': 'enc', 'overwrite': False}" in out
     assert "'batch_size': 100" in out
 
 
@@ -248,6 +260,16 @@ def test_forward_does_not_overwrite(tmp_path: Path) -> None:
     assert (tmp_path / "out.hdf").exists()
     code, out, _ = fake("-x", "hpx", "-k", "out.hdf", "++forward_override_hdf_output", "1", cwd=tmp_path, config=_eval)
     assert code == 0 and "HDF file exists, delete now (forward_override_hdf_output).\n" in out
+    assert "'overwrite': True}" in out
+    assert (tmp_path / "out.hdf").exists()  # the engine replaces it, when the new one is whole
+
+
+def test_forward_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    stale, other = tmp_path / "out.hdf.0a1b2c3d.new_tmp", tmp_path / "out2.hdf.0a1b2c3d.new_tmp"
+    stale.touch()
+    other.touch()
+    assert fake("-x", "forward", "-k", "out.hdf", cwd=tmp_path, config=_eval)[0] == 0
+    assert not stale.exists() and other.exists()
 
 
 def test_order_of_sources(tmp_path: Path) -> None:
@@ -271,7 +293,7 @@ def test_warnings_about_the_config(tmp_path: Path) -> None:
     assert warnings[0].endswith(
         'key "optimizer_epsiloon" is unknown and has no effect. Did you mean "optimizer_epsilon"?'
     )
-    assert "watch_memory is not there yet" in warnings[1]
+    assert "option watch_memory is not supported yet (version " in warnings[1]
     assert "config key 'torch_amp' belongs to another backend than 'fake'" in warnings[2]
 
 
@@ -293,6 +315,17 @@ def test_bug_in_another_thread_ends_the_program(tmp_path: Path) -> None:
     assert code == 1 and time.monotonic() - start_time < 30
     assert "Unhandled exception <class 'RuntimeError'> in thread <Thread(worker" in out
     assert "RuntimeError: bug 12345" in out and "\nKeyboardInterrupt\n" in out
+
+
+def test_bug_in_another_thread_of_a_background_job(tmp_path: Path) -> None:
+    """A shell lets jobs behind ``&`` ignore Ctrl-C."""
+    (tmp_path / "my.config").write_text("#!rnn.py\n" + _train)
+    command = [*_fake[:3], "my.config", *_fake[3:], "++behave", "bug_in_thread"]
+    result = subprocess.run(
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
+        **{"cwd": tmp_path, "env": _environment(), "capture_output": True, "text": True, "timeout": 30},
+    )
+    assert result.returncode == 1 and "RuntimeError: bug 12345" in result.stdout
 
 
 def test_open_line_is_not_lost(tmp_path: Path) -> None:

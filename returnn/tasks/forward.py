@@ -24,7 +24,7 @@ def run(engine: EngineBase, config: Config, datasets: Mapping[str, Dataset]) -> 
     output_file = config.value("output_file", None)
     if output_file:
         _make_way_for(output_file, config)
-    engine.init_network_from_config(config)
+    engine.init_network_from_config(config, dataset=datasets["eval"])
     if not output_file:
         output_file = "dump-fwd-epoch-%i.hdf" % engine.epoch
         _make_way_for(output_file, config)

@@ -66,7 +66,9 @@ def _report_thread_exception(args: threading.ExceptHookArgs) -> None:
 def _interrupt_main_thread() -> None:
     """As Ctrl-C does: this also wakes the main thread, if it waits for something."""
     if signal.getsignal(_interrupt_signal) is _on_interrupt_signal:
-        signal.pthread_kill(threading.main_thread().ident, _interrupt_signal)
+        main_thread = threading.main_thread().ident
+        assert main_thread is not None  # it has been started
+        signal.pthread_kill(main_thread, _interrupt_signal)
     else:  # no signal handlers were installed: this is somebody else's program
         os.kill(os.getpid(), signal.SIGINT)
 

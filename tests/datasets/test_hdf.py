@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from returnn.datasets.basic import Dataset, init_dataset
 from returnn.datasets.hdf import HDFDataset, HDFDatasetWriter, SimpleHDFWriter
 from returnn.util.errors import ConfigError, UserError
+from tests.program import run_python
 
 
 def write(filename: Path, seq_lens: tuple[int, ...] = (2, 3), dim: int = 3, first: int = 0, **opts: Any) -> str:
@@ -175,6 +176,40 @@ class TestWriter:
             with pytest.raises(AssertionError, match="exists already"):
                 attempt()
         assert filename.read_text() == "mine"
+
+    def test_overwrite(self, tmp_path: Path) -> None:
+        """The old file stays until the new one is whole."""
+        filename = tmp_path / "a.hdf"
+        filename.write_text("old")
+        with pytest.raises(KeyError), SimpleHDFWriter(str(filename), dim=3, overwrite=True):
+            raise KeyError
+        assert filename.read_text() == "old" and files_in(tmp_path) == ["a.hdf"]
+        with SimpleHDFWriter(str(filename), dim=3, overwrite=True) as writer:
+            writer.insert_batch(numpy.zeros((1, 2, 3), "float32"), [2], ["seq"])
+            assert filename.read_text() == "old"
+        with h5py.File(filename) as f:
+            assert f["inputs"].shape == (2, 3)
+        assert files_in(tmp_path) == ["a.hdf"]
+
+    @pytest.mark.parametrize("num_batches", [1, 6])
+    def test_full_disk(self, tmp_path: Path, num_batches: int) -> None:
+        """One that takes 1 MB in a file; batches of 4 MB, written at the end, or when there are more than 16 MB."""
+        code = (
+            "import resource, numpy\n"
+            "from returnn.datasets.hdf import SimpleHDFWriter\n"
+            "from returnn.util.errors import UserError\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))\n"
+            "try:\n"
+            "    with SimpleHDFWriter('a.hdf', dim=1000) as writer:\n"
+            f"        for i in range({num_batches}):\n"
+            "            writer.insert_batch(numpy.ones((1, 1000, 1000), 'float32'), [1000], [f'seq-{i}'])\n"
+            "except UserError as exc:\n"
+            "    print(exc)\n"
+        )
+        result = run_python("-c", code, cwd=tmp_path)
+        assert result.stdout == "Cannot write HDF file 'a.hdf': File too large\n"
+        assert result.returncode == 0 and result.stderr == ""
+        assert files_in(tmp_path) == []
 
     @settings(max_examples=30, deadline=None)
     @given(

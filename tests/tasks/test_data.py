@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from returnn.config import Config
 from returnn.datasets import Dataset
 from returnn.tasks import data
 from returnn.tasks.data import cache_sizes, load_datasets, print_summary
-from returnn.util.errors import ConfigError
+from returnn.util.errors import ConfigError, UserError
 from tests.fake_dataset import FakeDataset
 
 
@@ -102,3 +103,33 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
         "  FakeDataset, sequences: 3, frames: unknown\n"
         "Eval data:\n  FakeDataset, sequences: 3, frames: unknown\n"
     )
+
+
+def test_text_of_a_dict_gets_defaults_of_the_config(calls: list[tuple[Any, ...]]) -> None:
+    """As the dict itself does."""
+    load_datasets(Config({"train": '{"class": "X", "a": 1}', "batching": "random", "cache_size": "0"}))
+    ((train, _),) = calls
+    assert train["class"] == "X" and train["seq_ordering"] == "random" and train["name"] == "train"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"class": "Foo"}, "dev: Dataset class 'Foo' not found. There are: "),
+        ({"class": "StaticDataset", "data": [], "x": 1}, 'dev: dataset class "StaticDataset" has no option "x".'),
+        ({"class": "HDFDataset", "files": ["{}/b.hdf"]}, "dev: HDF file not found: '{}/b.hdf' ("),
+        ("{}/b.hdf", "dev: HDF file not found: '{}/b.hdf' ("),
+        ("{1:", "dev: Cannot evaluate the dataset '{1:'"),
+    ],
+)
+def test_mistakes_start_with_the_config_key(value: Any, message: str, tmp_path: Path) -> None:
+    """A missing file: with the nearest name in its folder."""
+    (tmp_path / "a.hdf").touch()
+    if isinstance(value, dict):
+        value = {k: [f.format(tmp_path) for f in v] if k == "files" else v for k, v in value.items()}
+    elif value.endswith(".hdf"):
+        value = value.format(tmp_path)
+    with pytest.raises(UserError) as info:
+        load_datasets(Config({"dev": value}))
+    assert str(info.value).startswith(message.format(tmp_path) if "b.hdf" in message else message)
+    assert "b.hdf" not in message or str(info.value).endswith('Did you mean "a.hdf"?')

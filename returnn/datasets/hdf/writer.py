@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
@@ -76,7 +76,7 @@ class SimpleHDFWriter:
         self._num_seqs = self._num_timesteps = 0
         self._temp_filename: str | None = temp_path(filename)
         with self._explained_errors():
-            self._file = self._open()
+            self._disk, self._file = self._open()
 
     def _check_target(self) -> None:
         if os.path.isdir(self.filename):
@@ -88,23 +88,25 @@ class SimpleHDFWriter:
         if not os.path.isdir(folder):
             raise UserError(f"SimpleHDFWriter: the folder of {self.filename!r} does not exist")
 
-    def _open(self) -> h5py.File:
+    def _open(self) -> tuple[_Disk, h5py.File]:
         assert self._temp_filename is not None
         if not self._extend:
-            return h5py.File(self._temp_filename, "x")
+            disk = _Disk(self._temp_filename, "xb+")
+            return disk, h5py.File(disk, "w")
         open_hdf(self.filename).close()  # for its messages
         shutil.copyfile(self.filename, self._temp_filename)
-        file = h5py.File(self._temp_filename, "r+")
+        disk = _Disk(self._temp_filename, "rb+")
+        file = h5py.File(disk, "r+")
         self._num_seqs = len(file["seqTags"])
         self._num_timesteps = int(file.attrs["numTimesteps"])
-        return file
+        return disk, file
 
     @contextlib.contextmanager
     def _explained_errors(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, RuntimeError) as exc:  # HDF5 has both for a full disk
-            raise UserError(f"Cannot write HDF file {self.filename!r}: {_cause(exc)}") from exc
+        except OSError as exc:
+            raise UserError(f"Cannot write HDF file {self.filename!r}: {exc.strerror or exc}") from exc
 
     def __enter__(self) -> SimpleHDFWriter:
         return self
@@ -210,6 +212,7 @@ class SimpleHDFWriter:
         column.add(numpy.array(self._seq_lens, dtype="int32").reshape(-1, num_columns))
         column.write(self._file)
         self._seq_lens = []
+        self._disk.check()
 
     def close(self) -> None:
         """Writes what is left, and gives the file its name. Later calls do nothing."""
@@ -235,6 +238,8 @@ class SimpleHDFWriter:
         self._flush()
         self._write_attributes()
         self._file.close()
+        self._disk.close()
+        self._disk.check()
 
     def _add_nothing(self) -> None:
         """No batch came. So that all datasets are there nevertheless."""
@@ -249,9 +254,9 @@ class SimpleHDFWriter:
         if self._temp_filename is None:
             return
         try:
-            with contextlib.suppress(OSError, RuntimeError):  # of what it could not write, which nobody wants any more
-                self._file.close()
+            self._file.close()
         finally:
+            self._disk.close()
             remove_file(self._temp_filename)
             self._temp_filename = None
 
@@ -272,6 +277,56 @@ class SimpleHDFWriter:
 
     def __repr__(self) -> str:
         return f"<SimpleHDFWriter {self.filename!r}>"
+
+
+class _Disk:
+    """What HDF5 writes into. It never sees an error: after one it could not close its file, and would crash the process
+    at the end. The first error is kept instead, and from then on nothing is written.
+    """
+
+    def __init__(self, filename: str, mode: str):
+        self._file = io.FileIO(filename, mode)
+        self._error: OSError | None = None
+        self.seek, self.tell = self._file.seek, self._file.tell
+        self.read, self.readinto = self._file.read, self._file.readinto
+
+    def write(self, data: Any) -> int:
+        """
+        :param data: buffer of bytes
+        """
+        rest = memoryview(data)
+        with self._kept_errors():
+            while self._error is None and rest:
+                rest = rest[self._file.write(rest) :]
+        return len(data)
+
+    def truncate(self, size: int) -> int:
+        """
+        :param size: in bytes
+        """
+        with self._kept_errors():
+            self._file.truncate(size)
+        return size
+
+    def flush(self) -> None:
+        """There is no buffer."""
+
+    def close(self) -> None:
+        """The HDF5 file has been closed before."""
+        with self._kept_errors():
+            self._file.close()
+
+    @contextlib.contextmanager
+    def _kept_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as exc:
+            self._error = self._error or exc
+
+    def check(self) -> None:
+        """:raises OSError: the first error there was"""
+        if self._error is not None:
+            raise self._error
 
 
 class _Column:
@@ -357,12 +412,6 @@ def _write_labels(file: h5py.File, name: str, labels: Sequence[str]) -> None:
         file.create_dataset(name, data=numpy.array([label.encode("ascii") for label in labels], dtype=dtype))
     else:
         file.create_dataset(name, data=list(labels), dtype=h5py.string_dtype())
-
-
-def _cause(exc: Exception) -> str:
-    """:return: what the system said; HDF5 puts it into a long text of its own"""
-    message = re.search(r"error message = '([^']*)'", str(exc))
-    return message[1] if message else str(exc)
 
 
 def _to_str(value: str | bytes) -> str:
