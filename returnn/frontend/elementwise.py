@@ -117,7 +117,7 @@ def combine(a: Value, kind: str, b: Value) -> Tensor:
     :param a: of the same dtype as b, or a number
     :param kind: ``+ - * / // % **``, or add, sub, mul, truediv, floordiv, mod, pow, maximum, minimum, logical_and,
         logical_or, squared_difference, logaddexp
-    :param b:
+    :param b: tensor, or a number
     :return: the dims of both. Labels stay labels.
     """
     op = _COMBINE_KINDS.get(kind, kind)
@@ -134,7 +134,7 @@ def compare(a: Value, kind: str, b: Value) -> Tensor:
     """
     :param a: of the same dtype as b, or a number
     :param kind: ``== != < <= > >=``, or equal, not_equal, less, less_equal, greater, greater_equal
-    :param b:
+    :param b: tensor, or a number
     :return: bool, the dims of both
     """
     op = _COMPARE_KINDS.get(kind, kind)

@@ -38,8 +38,8 @@ def ctc_loss(
     :param logits: [batch, input_spatial_dim, axis] in any order; not normalised
     :param axis: classes, and the blank as the last one
     :param labels: [batch, target_spatial_dim]
-    :param input_spatial_dim:
-    :param target_spatial_dim:
+    :param input_spatial_dim: frames; its lengths count
+    :param target_spatial_dim: labels; its lengths count
     :param options: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated
     :return: [batch]; inf where there is no alignment, unless ``ignore_longer_outputs_than_inputs``: then 0
     """
@@ -65,8 +65,8 @@ def ctc_full_sum(
     :param logits: [batch, input_spatial_dim, axis] in any order
     :param axis: classes, and the blank
     :param labels: [batch, target_spatial_dim]
-    :param input_spatial_dim:
-    :param target_spatial_dim:
+    :param input_spatial_dim: frames; its lengths count
+    :param target_spatial_dim: labels; its lengths count
     :param blank_index: negative: from the end
     :param label_loop: a label may last several frames, so equal neighbours need a blank between them
     :param logits_normalize: apply log_softmax; else the logits are the scores
@@ -147,7 +147,7 @@ def ctc_decode(
     """
     :param logits: as in :func:`ctc_loss`
     :param axis: classes and blank
-    :param input_spatial_dim:
+    :param input_spatial_dim: frames; its lengths count
     :param target_dim: classes
     :param beam_width: 1: greedy, repeats merged, blanks dropped
     :return: labels [batch, new spatial dim]; and that dim

@@ -19,7 +19,7 @@ def dims_to_mask(x: Tensor, dims: Sequence[Dim]) -> list[Dim]:
 
 def mask_padding(x: Tensor, dims: Sequence[Dim], value: float | int | bool) -> Tensor:
     """
-    :param x:
+    :param x: any dtype
     :param dims: dynamic
     :param value: for all frames behind the end along one of them
     :return: dims and dtype of x

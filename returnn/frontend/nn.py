@@ -110,7 +110,7 @@ def pool(
         length; or per spatial dim the number of frames on both sides: zeros that count for avg, nothing for max
     :param strides: per spatial dim
     :param dilation_rate: per spatial dim
-    :param in_spatial_dims:
+    :param in_spatial_dims: of x, in the order of ``pool_size``
     :param out_spatial_dims: what follows from the others by default
     :param use_mask: frames behind a sequence's end are 0 for avg, and do not count for max; the result is 0 behind the
         end

@@ -106,13 +106,18 @@ class _Layout:
         """[spatial, other dims.., out] of the raw value [spatial, sequences, out]"""
         dims = (self._spatial_dim, *self._rest, self._out_dim)
         raw = None if raw is None else self._split(raw, 1)
-        return Tensor(name, dims, dtype, feature_dim=self._out_dim, time_dim_axis=0, raw_tensor=raw)
+        return self._result(raw, dims, name=name, dtype=dtype, time_dim=self._spatial_dim)
 
     def last_state(self, raw: Raw, *, dtype: str) -> Tensor:
         """[other dims.., out]"""
         raw = None if raw is None else self._split(raw, 0)
         dims = (*self._rest, self._out_dim)
-        return Tensor("state", dims, dtype, feature_dim=self._out_dim, time_dim_axis=None, raw_tensor=raw)
+        return self._result(raw, dims, name="state", dtype=dtype, time_dim=None)
+
+    def _result(self, raw: Raw, dims: tuple[Dim, ...], *, name: str, dtype: str, time_dim: Dim | None) -> Tensor:
+        return self._x.like(
+            raw, dims=dims, dtype=dtype, sparse_dim=None, feature_dim=self._out_dim, time_dim=time_dim, name=name
+        )
 
 
 def _times(backend: Backend, a: Size, b: Size) -> Size:
@@ -143,12 +148,12 @@ def lstm(
     :param w_re: [out_dim, 4 out]
     :param b: [4 out]; None: 0
     :param spatial_dim: to iterate over
-    :param in_dim:
-    :param out_dim:
+    :param in_dim: features of x
+    :param out_dim: features of the output and of both states
     :param initial_h: [batch, out_dim], or with fewer or more of the other dims of x; zeros by default
     :param initial_c: the same
     :param gate_order: of the blocks in w, w_re and b: j cell input, i input gate, f forget gate, o output gate
-    :param forget_bias:
+    :param forget_bias: added to the forget gate, in each step
     :param direction: 1, or -1 for backwards
     :return: output [spatial_dim, batch, out_dim]; last h and last c [batch, out_dim]; other dims of x behind batch
     """
@@ -201,8 +206,8 @@ def rnn(
         plainly
     :param params: by the names that the cell has for them
     :param spatial_dim: to iterate over
-    :param in_dim:
-    :param out_dim:
+    :param in_dim: features of x
+    :param out_dim: features of the output and of the states
     :param initial_state: each [batch, out_dim], or with fewer or more of the other dims of x; zeros by default
     :param masks: factors [batch, out_dim], the same for all frames, by the names that the cell has for them
     :param noise: who draws, for instance the absolute name of a layer; for cells that draw in each frame. What they

@@ -33,13 +33,12 @@ def raw_shape(x: Tensor) -> list[Any]:
     return [d.dimension if d.is_static else backend.size_of_axis(x.raw_tensor, i) for i, d in enumerate(x.dims)]
 
 
-def expand_dim(x: Tensor, dim: Dim, *, axis: int | None = None) -> Tensor:
+def expand_dim(x: Tensor, dim: Dim) -> Tensor:
     """
     :param dim: new; content is repeated along it
-    :param axis: place, by default the end
-    :return: with it
+    :return: with it, as the last one
     """
-    return x.copy_add_dim_by_tag(dim, unbroadcast=True, axis=len(x.dims) if axis is None else axis)
+    return x.copy_add_dim_by_tag(dim, unbroadcast=True, axis=len(x.dims))
 
 
 def squeeze(x: Tensor, axis: Dim) -> Tensor:

@@ -103,9 +103,9 @@ class LayerBase:
     def __init__(self, *, name: str, network: Network, output: Tensor, sources: Sequence[LayerBase] = (), **opts: Any):
         """
         :param name: in its network
-        :param network:
+        :param network: that the layer is in
         :param output: template; gets the value
-        :param sources:
+        :param sources: layers of ``from``, built
         :param opts: options
         """
         self._set_opts(name=name, network=network, sources=sources, opts=opts)
@@ -194,8 +194,8 @@ class LayerBase:
     ) -> Tensor:
         """
         :param name: in its network
-        :param network:
-        :param sources:
+        :param network: that the layer will be in
+        :param sources: layers of ``from``, built
         :param opts: options
         :return: output without value
         """
@@ -276,7 +276,7 @@ class LayerBase:
 
         :param key: different for each dim of a layer
         :param size: None: dynamic
-        :param kind:
+        :param kind: spatial or feature
         """
         return self.network.dim_of_layer(self.name, key, size, kind)
 
@@ -297,7 +297,7 @@ class LayerBase:
         :param dims: static
         :param init: as in configs, see :mod:`.initializers`
         :param trainable: that of the layer by default
-        :param dtype:
+        :param dtype: for instance "float32"
         :param scope: between the layer's scope and the name
         :return: [dims..]
         """

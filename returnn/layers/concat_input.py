@@ -24,7 +24,7 @@ def concat_sources(src_layers: Sequence[LayerBase]) -> Tensor:
 
 def get_concat_sources_data_template(src_layers: Sequence[LayerBase], name: str | None = None) -> Tensor:
     """
-    :param src_layers:
+    :param src_layers: see :func:`concat_sources`
     :param name: of the result
     :return: like :func:`concat_sources`, without value
     """
@@ -63,13 +63,11 @@ class ConcatInputLayer(LayerBase):
     in_dim: Dim | None = None
     """the feature axis of the input"""
 
-    input_data: Any = None
-    """input of this layer: sources joined, with dropout; a Tensor"""
-
     def _set_opts(self, **kwargs: Any) -> None:
         super()._set_opts(**kwargs)
-        if self.sources and not self._is_template:
-            self.input_data = self._joined_input()
+        has_input = self.sources and not self._is_template
+        self.input_data: Any = self._joined_input() if has_input else None
+        """sources joined, with dropout; a Tensor. Layers of users compute with it"""
 
     def _inputs(self) -> list[Tensor]:
         if not self.sources:

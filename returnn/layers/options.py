@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from returnn.util.errors import ConfigError
@@ -45,18 +45,36 @@ def check_options(cls: type[LayerBase], opts: dict[str, Any], *, where: str) -> 
     :param where: for the message, for instance ``network["enc"]``
     :raises UnknownLayerOption: naming all unknown ones, with the nearest valid names
     """
-    if any(p.kind is p.VAR_KEYWORD for p in _own_init_parameters(cls)):
-        known = option_names(cls)
-    else:
-        known = sorted(p.name for p in _own_init_parameters(cls))
+    problems = unknown_options(cls, opts)
+    if problems:
+        lines = ["%s: %s" % (where, text) for text in problems]
+        raise UnknownLayerOption("\n".join([*lines, options_text(cls)]))
+
+
+def unknown_options(cls: type[LayerBase], opts: Iterable[str]) -> list[str]:
+    """
+    :param cls: layer class
+    :param opts: names, without "class" and "from"
+    :return: one line for each that the class does not know, with the nearest valid names; sorted
+    """
+    known = _accepted(cls)
     unknown = [k for k in opts if k not in known and not k.startswith("_") and k not in _NOT_OPTIONS]
-    if unknown:
-        lines = []
-        for key in sorted(unknown):
-            text = '%s: option "%s" is unknown to layer class "%s".%s'
-            lines.append(text % (where, key, cls.layer_class, did_you_mean(key, known)))
-        lines.append("  Its options: %s" % ", ".join(["class", "from"] + known))
-        raise UnknownLayerOption("\n".join(lines))
+    text = 'option "%s" is unknown to layer class "%s".%s'
+    return [text % (k, cls.layer_class, did_you_mean(k, ["class", "from", *known])) for k in sorted(unknown)]
+
+
+def options_text(cls: type[LayerBase]) -> str:
+    """
+    :param cls: layer class
+    :return: line for the end of a message
+    """
+    return "  Its options: %s" % ", ".join(["class", "from", *_accepted(cls)])
+
+
+def _accepted(cls: type[LayerBase]) -> list[str]:
+    if any(p.kind is p.VAR_KEYWORD for p in _own_init_parameters(cls)):
+        return option_names(cls)
+    return sorted(p.name for p in _own_init_parameters(cls))
 
 
 def _named_parameters(function: Callable[..., Any]) -> set[str]:

@@ -15,7 +15,7 @@ _AXES = {"shape", "dims", "dim_tags", "batch_dim_axis", "time_dim_axis", "featur
 
 def apply_out_type(layer: LayerBase, output: Tensor) -> Tensor:
     """
-    :param layer:
+    :param layer: has the option ``out_type``
     :param output: template, as the layer's class has it
     :return: with ``out_type``. A ``shape`` starts a new layout: batch first, unless ``batch_dim_axis`` says otherwise;
         dims of the same size, and dynamic ones in their order, are those of the old one.

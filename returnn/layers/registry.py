@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 BUILTIN_MODULES = ["source", "linear", "shape", "combine", "reduce", "norm", "constant", "subnetwork", "recurrent.rec"]
 """below ``returnn.layers``"""
 
+NOT_YET = frozenset(
+    """
+    accumulate_mean batch_softmax boolean_mask cast choice choice_get_beam_scores choice_get_src_beams combine_dims
+    compare concat concat_attention cond conv cum_concat cumsum dct decide decide_keep_beam dot dot_attention
+    edit_distance edit_distance_table elemwise_prod expand_dims flatten_batch fold framewise_statistics gather gather_nd
+    gating gauss_window_attention generic_attention global_train_step gradient identity image_summary kenlm length
+    masked_computation math_norm norm optimal_completions pad positional_encoding postfix_in_time prefix_in_time
+    rand_int random random_state_init range range_from_length range_in_axis reinterpret_data
+    relative_positional_encoding remove repeat reshape resize rnn_cell scaled_grad scatter_nd search_sorted
+    self_attention seq_len_mask shift_axis slice slice_nd softmax_over_spatial split split_batch_beam split_batch_time
+    squeeze stack swap_axes switch synthetic_gradient tikhonov_regularization tile time_chunking time_unchunking top_k
+    train_flag transpose transposed_conv twod_lstm unflatten_batch unflatten_nd unmask variable variable_assign
+    variable_read weighted_sum
+    """.split()
+)
+"""names that configs use for layer classes that are not there yet"""
+
 _classes: dict[str, type[LayerBase]] = {}
 _builtin_loaded = False
 AnyLayer = TypeVar("AnyLayer", bound="LayerBase")
@@ -98,9 +115,16 @@ def get_layer_class(name: str, raise_exception: bool = True) -> type[LayerBase] 
 
 def unknown_layer_class(name: str) -> UnknownLayerClass:
     """
-    :return: error with the nearest names
+    :return: error with the nearest names, or all of them
     """
-    return UnknownLayerClass("unknown layer class %r.%s" % (name, did_you_mean(str(name), _classes)))
+    _load_builtin()
+    if name in NOT_YET:
+        return UnknownLayerClass("unknown layer class %r: it is not supported yet" % name)
+    near = did_you_mean(str(name), _classes)
+    if near:
+        return UnknownLayerClass("unknown layer class %r.%s" % (name, near))
+    known = [n for n in get_layer_class_name_list() if not n.startswith(":")]
+    return UnknownLayerClass("unknown layer class %r.\n  Layer classes: %s" % (name, ", ".join(known)))
 
 
 def get_layer_class_name_list() -> list[str]:

@@ -105,7 +105,7 @@ class ReuseParams:
 
     def get(self, wanted: WantedParam) -> Param:
         """
-        :param wanted:
+        :param wanted: what the layer needs, and how it would make it
         :return: from where the config says
         :raises ConfigError: it is not there
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from returnn.tensor import Dim, Tensor
@@ -37,9 +37,22 @@ def resolve_target_layers(d: dict[str, Any], network: Network, get_layer: Callab
         d["_target_layers"] = found
 
 
+def target_not_found_text(target: str, data_keys: Iterable[str], *, is_default: bool) -> str:
+    """
+    :param target: neither a layer nor a data key
+    :param data_keys: that there are
+    :param is_default: the layer has no target, so that it is the one of the network
+    :return: message with the nearest names, and all of them
+    """
+    keys = sorted(data_keys)
+    which = "%r (the default)" % target if is_default else "%r" % target
+    text = "target %s is neither a layer nor a data key.%s Data keys: %s"
+    return text % (which, did_you_mean(target, keys), ", ".join(keys))
+
+
 def get_target_value(layer: LayerBase, target: str | None = None, *, only_dim: bool = False) -> Tensor:
     """
-    :param layer:
+    :param layer: which has that target
     :param target: as in its config; its first one by default, else the default target of the network
     :param only_dim: the value is not needed, so that nobody has to feed it
     :return: value, or template within a template run
@@ -52,9 +65,7 @@ def get_target_value(layer: LayerBase, target: str | None = None, *, only_dim: b
         return target_layers[target].output
     data = layer.network.extern_data.data
     if target not in data:
-        which = "%r" % target if layer.target else "%r (the default)" % target
-        text = "target %s is neither a layer nor a data key.%s Data keys: %s"
-        raise ConfigError(text % (which, did_you_mean(target, data), ", ".join(sorted(data))))
+        raise ConfigError(target_not_found_text(target, data, is_default=not layer.target))
     return layer.network.get_extern_data(target, mark_data_key_as_used=not (only_dim or layer._is_template))
 
 

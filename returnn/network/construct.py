@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from returnn.layers.base import LayerBase
 from returnn.layers.options import UnknownLayerOption, check_options
 from returnn.layers.out_type import check_output
-from returnn.layers.registry import UnknownLayerClass, get_layer_class, unknown_layer_class
 from returnn.layers.source import DataNotAvailableLayer
 from returnn.log import log
 from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError, UserError
 
+from .check import check_net_dict, is_allowed, is_root, layer_class_of, report_problems
 from .errors import (
     LayerMissing,
     LayerNotFound,
@@ -92,7 +92,7 @@ class _Work:
 
 def build(network: Network, name: str) -> LayerBase:
     """
-    :param network:
+    :param network: gets the layer
     :param name: of a layer in its dict
     :return: built, with all that it depends on
     :raises NetworkLayerException: what is wrong with which layer
@@ -117,7 +117,8 @@ def _construct(net: Network, name: str) -> LayerBase:
     cls: type[LayerBase] | None = None
     about: dict[str, Any] = {"layer_name": name, "network": net, "net_dict": net.layers_desc}
     try:
-        cls = _layer_class_of(opts)
+        cls = layer_class_of(opts)
+        del opts["class"]
         opts.update(_network=net, _name=name)
         cls.transform_config_dict(opts, net, net.get_layer_or_missing)
         opts.pop("_network"), opts.pop("_name")
@@ -125,10 +126,8 @@ def _construct(net: Network, name: str) -> LayerBase:
         return _create(net, name, cls, opts)
     except LayerMissing:
         raise
-    except (UnknownLayerClass, UnknownLayerOption) as exc:
-        kind = UnknownLayerOption if isinstance(exc, UnknownLayerOption) else UnknownLayerClass
-        error = LayerOptionError if isinstance(exc, UnknownLayerOption) else NetworkLayerException
-        raise error("\n".join(_all_problems(net, kind, first=name)), **about) from exc
+    except UnknownLayerOption as exc:
+        raise LayerOptionError(str(exc), **about) from exc
     except LayerNotFound as exc:
         raise LayerNotFound(
             "%s\n  It is needed by %s (class %r)." % (exc, where, cls and cls.layer_class), **about
@@ -147,37 +146,6 @@ def _construct(net: Network, name: str) -> LayerBase:
 
 def _place(net: Network, name: str) -> str:
     return 'network["%s"]' % (net.name_prefix + name)
-
-
-def _layer_class_of(opts: dict[str, Any]) -> type[LayerBase]:
-    if "class" not in opts:
-        raise ConfigError('option "class" is missing')
-    name = opts.pop("class")
-    if isinstance(name, type) and issubclass(name, LayerBase):
-        return name
-    layer_class = get_layer_class(name, raise_exception=False)
-    if layer_class is None:
-        opts["class"] = name
-        raise unknown_layer_class(name)
-    return layer_class
-
-
-def _all_problems(net: Network, kind: type[ConfigError], *, first: str) -> list[str]:
-    """what is wrong in this way, in all layers of the dict: so that one run shows them all"""
-    lines = []
-    for name in [first, *sorted(set(net.layers_desc) - {first})]:
-        opts = dict(net.layers_desc[name])
-        try:
-            cls = _layer_class_of(opts)
-            check_options(cls, {key: value for key, value in opts.items() if key != "from"}, where=_place(net, name))
-        except (UnknownLayerClass, UnknownLayerOption) as exc:
-            if isinstance(exc, kind):
-                text = str(exc)
-                lines.append(text if text.startswith(_place(net, name)) else "%s: %s" % (_place(net, name), text))
-        except ConfigError:
-            pass  # reported when that layer is built
-    lines = "\n".join(lines).split("\n")
-    return [line for i, line in enumerate(lines) if line not in lines[i + 1 :]]  # the options of a class once
 
 
 def _create(net: Network, name: str, cls: type[LayerBase], opts: dict[str, Any]) -> LayerBase:
@@ -224,30 +192,29 @@ def construct_all(network: Network, net_dict: dict[str, Any]) -> None:
     :param network: gets the layers
     :param net_dict: layer dict. Built are the output layers, those with a loss, and what these depend on.
     """
+    problems = check_net_dict(
+        net_dict,
+        network.extern_data.data,
+        default_input=network.extern_data.default_input,
+        default_target=network.extern_data.default_target,
+        evaluation=network.eval_flag,
+        search=network.search_flag,
+        network_text=network.text_of_inner,
+    )
+    report_problems(problems, network=network)
     network.layers_desc = {name: desc for name, desc in net_dict.items() if not name.startswith("#")}
-    for name, desc in sorted(network.layers_desc.items()):
-        if not isinstance(desc, dict):
-            raise NetworkLayerException('network["%s"] must be a dict, but is %r' % (name, desc), layer_name=name)
     roots = [name for name in sorted(network.layers_desc) if _allowed(network, name)]
     for name in roots:
         if network.layers_desc[name].get("register_as_extern_data"):
             build(network, name)
     for name in roots:
-        if _is_root(network, name):
+        if is_root(name, network.layers_desc[name]):
             build(network, name)
     _complete_subnetworks(network)
 
 
 def _allowed(network: Network, name: str) -> bool:
-    desc = network.layers_desc[name]
-    if desc.get("only_on_search") and not network.search_flag:
-        return False
-    return not (desc.get("only_on_eval") and not network.eval_flag)
-
-
-def _is_root(network: Network, name: str) -> bool:
-    desc = network.layers_desc[name]
-    return name == "output" or name.endswith(":output") or bool(desc.get("loss")) or bool(desc.get("is_output_layer"))
+    return is_allowed(network.layers_desc[name], evaluation=network.eval_flag, search=network.search_flag)
 
 
 def _complete_subnetworks(network: Network) -> None:
@@ -262,6 +229,6 @@ def _complete_subnetworks(network: Network) -> None:
             build(network, name)
             subnet = network.subnets[name]
             for inner in sorted(subnet.layers_desc):
-                if _allowed(subnet, inner) and _is_root(subnet, inner):
+                if _allowed(subnet, inner) and is_root(inner, subnet.layers_desc[inner]):
                     build(subnet, inner)
             _complete_subnetworks(subnet)

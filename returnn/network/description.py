@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def describe(net: Network, name: str) -> list[str]:
     """
-    :param net:
+    :param net: built
     :param name: headline
     :return: lines: data, layers, parameters
     """

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from .network import Network
@@ -15,10 +17,10 @@ class NetworkLayerException(ConfigError):
 
     def __init__(self, message: str, *, layer_name: str | None = None, network: Any = None, net_dict: Any = None):
         """
-        :param message:
+        :param message: all that a user sees
         :param layer_name: in its network
-        :param network:
-        :param net_dict: of that network
+        :param network: that the layer is in; the root network, if nothing was built yet
+        :param net_dict: that the layer is in
         """
         super().__init__(message)
         self.layer_name = layer_name
@@ -36,6 +38,20 @@ class LayerOptionError(NetworkLayerException, TypeError):
 
 class LayerNotFound(NetworkLayerException):
     """No layer of that name."""
+
+
+def layer_not_found_text(name: str, network: str, known: Iterable[str], why: str = "") -> str:
+    """
+    :param name: as in ``from``
+    :param network: what to call it
+    :param known: its layers
+    :param why: what the reason is, where it is not a wrong name
+    :return: message with the nearest names, or all of them
+    """
+    known = sorted(known)
+    near = did_you_mean(name, known)
+    text = "layer %r not found in %s%s.%s" % (name, network, ": " + why if why else "", near)
+    return text if near or len(known) > 30 else text + " Layers: %s" % ", ".join(known)
 
 
 class CannotHandleUndefinedSourcesException(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from returnn.config import Config
@@ -17,6 +17,16 @@ class DataNotFound(ConfigError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def data_not_found_text(key: str, known: Iterable[str]) -> str:
+    """
+    :param key: that is not there
+    :param known: data keys
+    :return: message with the nearest names, and all of them
+    """
+    known = sorted(known)
+    return "extern data %r not found.%s Available: %s" % (key, did_you_mean(key, known), ", ".join(known))
 
 
 class ExternData(TensorDict):
@@ -96,7 +106,7 @@ class ExternData(TensorDict):
 
     def check_matched_dataset(self, dataset: Any, used_data_keys: Sequence[str] | None = None) -> None:
         """
-        :param dataset:
+        :param dataset: tells its keys, dims and dtypes
         :param used_data_keys: by default all
         :raises ConfigError: first mismatch: which key, what is declared, what the dataset has
         """
@@ -140,10 +150,7 @@ class ExternData(TensorDict):
         :raises DataNotFound: listing the keys there are
         """
         if name not in self.data:
-            raise DataNotFound(
-                "extern data %r not found.%s Available: %s"
-                % (name, did_you_mean(name, self.data), ", ".join(sorted(self.data)))
-            )
+            raise DataNotFound(data_not_found_text(name, self.data))
         return self.data[name]
 
     def get_default_input_data(self) -> Tensor:

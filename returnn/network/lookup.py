@@ -14,9 +14,8 @@ from returnn.layers.reuse_params import UnbuiltLayer
 from returnn.layers.source import DataNotAvailableLayer, SourceLayer
 from returnn.layers.subnetwork import SubnetworkInputLayer
 from returnn.util.errors import ConfigError
-from returnn.util.suggest import did_you_mean
 
-from .errors import LayerMissing, LayerNotFound
+from .errors import LayerMissing, LayerNotFound, layer_not_found_text
 
 if TYPE_CHECKING:
     from .network import Network
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def find_layer(net: Network, name: str) -> LayerBase:
     """
-    :param net:
+    :param net: where the name stands
     :param name: as in ``from``
     :return: built
     :raises LayerMissing: it has to be built first
@@ -50,16 +49,13 @@ def layer_not_found(net: Network, name: str, why: str = "") -> LayerNotFound:
     """
     :return: error with the nearest names, or all of them
     """
-    known = list(net.layers_desc)
-    text = "layer %r not found in %r%s.%s" % (name, net, ": " + why if why else "", did_you_mean(name, known))
-    if not did_you_mean(name, known) and len(known) <= 30:
-        text += " Layers: %s" % ", ".join(sorted(known))
+    text = layer_not_found_text(name, repr(net), net.layers_desc, why)
     return LayerNotFound(text, layer_name=name, network=net, net_dict=net.layers_desc)
 
 
 def find_param_owner(net: Network, name: str, *, for_layer: str) -> LayerBase | UnbuiltLayer:
     """
-    :param net:
+    :param net: where the name stands
     :param name: of a layer that has parameters
     :param for_layer: which takes them
     :return: the layer; or what stands for it, where it depends on ``for_layer``

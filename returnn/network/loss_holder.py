@@ -20,7 +20,7 @@ class LossHolder:
     def __init__(self, *, name: str, loss: Loss, layer: LayerBase):
         """
         :param name: for the log: path of the layer in the root network
-        :param loss:
+        :param loss: of the layer, not initialised yet
         :param layer: built
         """
         self.name = name
@@ -106,7 +106,7 @@ class LossHolder:
         if frames is None:
             return total.raw_tensor
         if frames.is_static:
-            return (total / float(frames.dimension)).raw_tensor
+            return (total / float(frames.require_static())).raw_tensor
         assert frames.dyn_size_ext is not None
         return (total / rf.cast(rf.maximum(frames.dyn_size_ext, 1), total.dtype)).raw_tensor
 

@@ -102,6 +102,13 @@ class Network:
         return extern_data
 
     def __repr__(self) -> str:
+        return self.text_of_inner("")
+
+    def text_of_inner(self, path: str) -> str:
+        """
+        :param path: of a subnetwork inside; "": this network
+        :return: what messages call it
+        """
         flags = []
         if self.train_flag is True:
             flags.append("train")
@@ -109,7 +116,8 @@ class Network:
             flags.append("train=dynamic")
         if self.search_flag:
             flags.append("search")
-        name = (self.name_prefix.rstrip("/") and "root/" + self.name_prefix.rstrip("/")) or self.name
+        path = (self.name_prefix + path).rstrip("/")
+        name = "root/" + path if path else self.name
         return "<%s %s>" % (type(self).__name__, " ".join(["%r" % name] + flags))
 
     # ---- place among networks
@@ -241,7 +249,7 @@ class Network:
 
     def check_same_lens(self, x: Tensor, dims: Sequence[tuple[Dim, Dim]], what: str) -> Tensor:
         """
-        :param x:
+        :param x: has the first dim of each pair
         :param dims: pairs of dynamic dims
         :param what: for the message
         :return: x; where the lengths of a pair differ the step fails
@@ -400,8 +408,8 @@ class Network:
     ) -> tuple[Any, Any]:
         """
         :param name: full
-        :param shape:
-        :param dtype:
+        :param shape: sizes of its axes
+        :param dtype: for instance "float32"
         :param init: :class:`returnn.frontend.init.ParamInit`
         :param trainable: that of the enclosing layers counts too
         :return: variable, raw value
@@ -427,7 +435,7 @@ class Network:
         :param layer: a user's
         :param param: variable that it made
         :param trainable: None: as the variable says
-        :param saveable:
+        :param saveable: it is part of checkpoints
         :return: name relative to the layer, and the variable
         """
         raise NotImplementedError

@@ -36,8 +36,8 @@ class ParamStore:
         :param name: full
         :param var: variable of the framework behind the backend
         :param raw: its value
-        :param shape:
-        :param dtype:
+        :param shape: sizes of its axes
+        :param dtype: for instance "float32"
         :param trainable: the updater may change it
         :param saveable: it is part of checkpoints
         """

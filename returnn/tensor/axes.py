@@ -32,7 +32,7 @@ class HasAxes(Protocol):
 
 def axes_from_description(x: HasAxes, spec: Any, *, allow_int: bool = True, name: str | None = None) -> list[int]:
     """
-    :param x:
+    :param x: a Tensor, or what has dims and markers like one
     :param spec: a text (letter case does not matter), a Dim, a number, None, or a list of these: their union in order
     :param allow_int: whether numbers are fine
     :param name: of x, for errors

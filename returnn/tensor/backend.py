@@ -295,7 +295,7 @@ _backends: dict[type, Backend] = {type(None): template_backend}
 def register_backend(raw_type: type, backend: Backend) -> None:
     """
     :param raw_type: values of this class, or one derived from it, belong to the backend
-    :param backend:
+    :param backend: computes with them
     """
     _backends[raw_type] = backend
 

@@ -354,7 +354,7 @@ class Dim:
         """
         Equality with the allowances of old configs.
 
-        :param other:
+        :param other: the dim to compare with
         :param ignore_feature_dim: two feature dims match, whatever their sizes
         :param allow_same_feature_dim: two feature dims of the same static size match
         :param allow_same_spatial_dim: two spatial dims of the same static size match

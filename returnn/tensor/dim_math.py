@@ -80,7 +80,7 @@ def mul(a: Operand, b: Operand) -> Operand:
 
 def div(a: Dim, b: Operand, *, ceil: bool = False, left: bool = False) -> Dim:
     """
-    :param a:
+    :param a: dividend
     :param b: divisor
     :param ceil: round up, else down
     :param left: b is the first factor of a, else the last

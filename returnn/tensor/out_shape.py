@@ -57,7 +57,7 @@ def verify_out_shape(
     x: TensorBase, out_shape: Collection[OutShapeDim], *, allow_missing_implicit_dims: bool = False
 ) -> None:
     """
-    :param x:
+    :param x: has the dims to verify
     :param out_shape: all its dims, in any order; marks for implicit dims
     :param allow_missing_implicit_dims: these need not be listed
     :raises VerifyOutShapeException: the sets differ

@@ -35,7 +35,7 @@ class TensorBase:
         **legacy: Any,
     ):
         """
-        :param name:
+        :param name: for people; a key of the data, or that of a layer
         :param dims: with them, ``dtype`` is needed too, and no axis is time or feature by default. Without them, the
             arguments of old configs count: ``shape, dim, sparse, batch_dim_axis, time_dim_axis, feature_dim_axis,
             dim_tags, same_dim_tags_as, vocab, size_placeholder, placeholder``.
@@ -43,7 +43,7 @@ class TensorBase:
         :param sparse_dim: the values are labels of this dim
         :param feature_dim: one of dims
         :param feature_dim_axis: the same as a number
-        :param time_dim_axis:
+        :param time_dim_axis: counted with batch; None: no time axis
         :param raw_tensor: value; its axes are in the order of dims
         :param available_for_inference: False for targets
         :param beam: :class:`SearchBeam` in the batch dim, or None

@@ -30,7 +30,7 @@ class TensorCommon(TensorFlatten):
         name: str | None = None,
     ) -> Self | None:
         """
-        :param sources:
+        :param sources: at least one
         :param ignore_feature_dim: features of other sources are taken for that of the first largest one
         :param allow_broadcast_all_sources: else one source must have all axes, from behaviour version 4 on
         :param name: of the result
@@ -72,7 +72,7 @@ class TensorCommon(TensorFlatten):
     ) -> Self:
         """
         :param x: number or numpy array
-        :param name:
+        :param name: of the template
         :param dtype: that of x by default; float32 and int32 for numbers
         :param shape: dims or sizes; those of x by default
         :param with_batch_dim: with a batch axis in front

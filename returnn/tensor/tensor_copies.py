@@ -268,7 +268,7 @@ class TensorCopies(TensorBase):
         :param data: the axes wanted
         :param add_dims: new axes where this tensor has none; of size 1, or repeated with ``unbroadcast``. False: they
             must all be there
-        :param unbroadcast:
+        :param unbroadcast: repeat the content along new axes
         :param except_feature: do not repeat over the feature axis
         :param except_axis: nor over this axis of data
         :param check_sparse: both must be sparse, or both dense
@@ -448,7 +448,7 @@ class TensorCopies(TensorBase):
         self, new_dim_tags: Sequence[Dim], *, name: str | None = None, keep_special_axes: bool = False
     ) -> Self:
         """
-        :param new_dim_tags:
+        :param new_dim_tags: as many as there are axes, or other ones
         :param keep_special_axes: time and feature stay at their axes; else they follow their dims
         :return: template with these dims
         """

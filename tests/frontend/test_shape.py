@@ -156,7 +156,7 @@ def test_replace_and_squeeze() -> None:
     y = rf.replace_dim(X, in_dim=F, out_dim=g)
     assert (y.dims, y.feature_dim) == ((batch_dim, T, S, g), g)
     one = SpatialDim("one", 1)
-    assert rf.squeeze(rf.expand_dim(X, one, axis=0), one).dims == X.dims
+    assert rf.squeeze(rf.expand_dim(X, one), one).dims == X.dims
     with pytest.raises(DimError, match="not of size 1"):
         rf.squeeze(X, S)
     with pytest.raises(DimError, match="replace_dim: x has no dim"):

@@ -42,21 +42,27 @@ def one(**layer: Any) -> dict[str, Any]:
 
 TABLE = {
     "unknown classes, all at once": (
-        {"output": {**LINEAR, "class": "linaer"}, "b": {"class": "sofmax"}},
-        """network["output"]: unknown layer class 'linaer'. Did you mean "linear"?
-network["b"]: unknown layer class 'sofmax'. Did you mean "softmax"?""",
+        {"output": {**LINEAR, "class": "linaer", "from": "b"}, "b": {"class": "sofmax"}},
+        """network["b"]: unknown layer class 'sofmax'. Did you mean "softmax"?
+network["output"]: unknown layer class 'linaer'. Did you mean "linear"?""",
+    ),
+    "class that is not there yet": (
+        one(**{"class": "generic_attention"}),
+        """network["output"]: unknown layer class 'generic_attention': it is not supported yet""",
     ),
     "no class": ({"output": {"from": "data"}}, 'network["output"]: option "class" is missing'),
-    "not a dict": ({"output": 3}, 'network["output"] must be a dict, but is 3'),
+    "class, misspelt": (
+        {"output": {"clas": "copy", "from": "data"}},
+        'network["output"]: option "class" is missing: is "clas" meant?',
+    ),
+    "not a dict": ({"output": 3}, 'network["output"]: the options must be a dict, but are 3'),
     "source that is not there": (
         {"output": {**LINEAR, "from": "encodr"}, "encoder": LINEAR},
-        """layer 'encodr' not found in <TFNetwork 'root' train>. Did you mean "encoder"?
-  It is needed by network["output"] (class 'linear').""",
+        """network["output"]: layer 'encodr' not found in <TFNetwork 'root' train>. Did you mean "encoder"?""",
     ),
     "source that is not there, in a subnetwork": (
         one(**{"class": "subnetwork", "subnetwork": {"output": {**LINEAR, "from": "x"}, "y": LINEAR}}),
-        """layer 'x' not found in <TFNetwork 'root/output' train>. Layers: output, y
-  It is needed by network["output/output"] (class 'linear').""",
+        """network["output/output"]: layer 'x' not found in <TFNetwork 'root/output' train>. Layers: output, y""",
     ),
     "source of a wrong type": (
         {"output": {**LINEAR, "from": 3}},
@@ -68,12 +74,17 @@ network["b"]: unknown layer class 'sofmax'. Did you mean "softmax"?""",
     ),
     "base of the root": (
         {"output": {**LINEAR, "from": "base:x"}},
-        """layer 'base:x' not found in <TFNetwork 'root' train>: there is no network around this one. Layers: output
-  It is needed by network["output"] (class 'linear').""",
+        """network["output"]: layer 'base:x' not found in <TFNetwork 'root' train>: there is no network around this\
+ one. Layers: output""",
+    ),
+    "layer of another option": (
+        one(**{"class": "copy", "extra_deps": "b"}),
+        """layer 'b' not found in <TFNetwork 'root' train>. Layers: output
+  It is needed by network["output"] (class 'copy').""",
     ),
     "data key": (
         one(**{"class": "copy", "from": "data:clases"}),
-        """network["output"] (class 'copy'): extern data 'clases' not found. Did you mean "classes"? Available:\
+        """network["output"]: extern data 'clases' not found. Did you mean "classes"? Available:\
  classes, data, long""",
     ),
     "circle": (
@@ -104,7 +115,7 @@ network["output"] (loss 'ce'): Expected output dim is 3 (that of the target 'cla
     ),
     "target that is not there": (
         {"output": {**SOFTMAX, "target": "clases"}},
-        """network["output"] (loss 'ce'): target 'clases' is neither a layer nor a data key. Did you mean "classes"?\
+        """network["output"]: target 'clases' is neither a layer nor a data key. Did you mean "classes"?\
  Data keys:\
  classes, data, long""",
     ),
@@ -115,7 +126,7 @@ network["output"] (loss 'ce'): Expected output dim is 3 (that of the target 'cla
     ),
     "unknown loss": (
         {"output": {**SOFTMAX, "loss": "cee"}},
-        """network["output"] (class 'softmax'): unknown loss class 'cee'. Did you mean "ce"? Losses: as_is, ce, ctc,\
+        """network["output"]: unknown loss class 'cee'. Did you mean "ce"? Losses: as_is, ce, ctc,\
  edit_distance, mse""",
     ),
     "unknown loss options": (

@@ -68,7 +68,7 @@ class Loss:
         :param output: of the layer
         :param output_with_activation: the value before the last function of the layer, if known
         :param target: None if ``need_target`` is not set
-        :param layer:
+        :param layer: whose output it is
         """
         if not _first_two_are_batch_and_time(output):
             raise ConfigError(

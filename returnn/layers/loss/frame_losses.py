@@ -36,7 +36,7 @@ class CrossEntropyLoss(Loss):
         **common: Any,
     ):
         """
-        :param base_network:
+        :param base_network: in which the layer is
         :param input_type: prob, or logits: the output was not normalised yet
         :param label_smoothing: e: the target is 1 - e on the label, e / (V - 1) elsewhere; the least value possible is
             subtracted
@@ -204,7 +204,7 @@ class AsIsLoss(Loss):
 
     def __init__(self, base_network: Any, *, as_error: bool = False, **common: Any):
         """
-        :param base_network:
+        :param base_network: in which the layer is
         :param as_error: report it as error, nothing in the objective
         :param common: see :class:`Loss`
         """

@@ -50,7 +50,7 @@ class CtcLoss(Loss):
         **common: Any,
     ):
         """
-        :param base_network:
+        :param base_network: in which the layer is
         :param output_in_log_space: the output are logits, else probabilities
         :param beam_width: of the search for the error, in evaluation; 1: greedy
         :param ctc_opts: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated. With
@@ -187,7 +187,7 @@ class EditDistanceLoss(Loss):
         **common: Any,
     ):
         """
-        :param base_network:
+        :param base_network: in which the layer is
         :param label_map: label -> label, on both sides; others stay
         :param debug_print: print the first sequence of each step to stdout
         :param ctc_decode: the output is that of ctc: search with beam 100 first

@@ -133,7 +133,7 @@ class RecLayer(ConcatInputLayer):
         self._is_single_step = self.axis is single_step_dim or (self.axis is None and not x.have_time_axis())
         if self._is_single_step:
             step = self.make_dim("step", 1)
-            return rf.expand_dim(x, step, axis=0), step
+            return rf.expand_dim(x, step), step
         dim = x.dims[x.get_axis_from_description("T" if self.axis is None else self.axis)]
         if dim.is_batch_dim or dim == x.feature_dim:
             raise ConfigError("axis %r: cannot iterate over %s of the input %s" % (self.axis, dim, x.short_repr()))

@@ -293,7 +293,8 @@ class TFBackend(Backend):
         self, x: Raw, w: Raw | None, w_re: Raw, b: Raw | None, *, sparse: bool = False, **options: Any
     ) -> tuple[Raw, Raw, Raw]:
         if sparse:
-            return lstm.lstm(tf.gather(w, x) + b, w_re, **options)
+            rows = tf.gather(w, x)
+            return lstm.lstm(rows if b is None else rows + b, w_re, **options)
         return lstm.lstm(x, w_re, w=w, b=b, **options)
 
     def rnn(self, x: Raw, **options: Any) -> tuple[Raw, list[Raw]]:

@@ -233,7 +233,7 @@ def _result(task: _Task, last: _OfStates) -> tf.Tensor:
 
 def _posteriors(task: _Task, states: _OfStates, total: tf.Tensor) -> tf.Tensor:
     """
-    :param task:
+    :param task: what to align
     :param states: [T+1, .., 2 B], as :func:`_scan` gives them for :func:`_with_reversed`
     :param total: [B]
     :return: [T, N+1, B], of the labels, and at last of the blank; 0 if there is no alignment; any number on padding

@@ -18,7 +18,7 @@ def initial_value(init: rf_init.ParamInit, shape: tuple[int, ...], dtype: str) -
     """
     :param init: what the config asks for
     :param shape: of the parameter
-    :param dtype:
+    :param dtype: as numpy names it
     :return: graph tensor
     """
     if isinstance(init, rf_init.Constant):

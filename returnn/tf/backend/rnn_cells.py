@@ -76,7 +76,7 @@ class ZoneoutLstmCell:
     In training m is 1 with probability 1 - factor, else 0, for each element and frame; otherwise m = 1 - factor.
 
     :param params: kernel [D+n, 4n], bias [4n]
-    :param forget_bias:
+    :param forget_bias: added to the forget gate
     :param zoneout_factor_cell: for c, in [0, 1]
     :param zoneout_factor_output: for h, in [0, 1]
     :param use_zoneout_output: the output is h''; else h'
@@ -139,7 +139,7 @@ class LayerNormLstmCell:
     :param params: W_ff [D, 4n] and W_re [n, 4n], or W_ff_re [D+n, 4n]; bias_ff or bias_ff_re [4n], or none; ``gamma_X``
         and ``beta_X`` of these X that are to be normed; no beta is 0
     :param activation: g; a name, or a function
-    :param epsilon:
+    :param epsilon: added to variances
     :param cell_norm_in_output: whether c' enters h' as it is carried, or before its normalisation
     :param masks: j: factor on g(j); h: factor on the h that enters the matrix product; each [B, n]
     """

@@ -41,7 +41,7 @@ class ExternData(extern_data.ExternData):
 
     def create_placeholder(self, key: str, data: Tensor) -> None:
         """
-        :param key:
+        :param key: names the placeholders
         :param data: template; gets a value, and lengths where no other key has made them
         """
         name = _SCOPE + "%s/%s" % (key, key)

@@ -74,7 +74,7 @@ class ParamValues:
     def set_values_of_file(self, values: Mapping[str, numpy.ndarray], session: v1.Session, *, filename: str) -> None:
         """
         :param values: variable name -> value
-        :param session:
+        :param session: of the network's graph
         :param filename: where they are from
         :raises UserError: they do not fit; then nothing is set
         """
@@ -97,7 +97,7 @@ class ParamValues:
         """
         :param values_dict: as :func:`get_param_values_dict`. What is not in it is left alone; of what is in it twice,
             the last one counts.
-        :param session:
+        :param session: of the network's graph
         :raises UserError: no such layer or parameter, or another shape; lists all, and sets nothing
         """
         known = self._params_by_layer()
@@ -126,7 +126,7 @@ class ParamValues:
     def set_params_by_serialized(self, serialized: TFNetworkParamsSerialized, session: v1.Session) -> None:
         """
         :param serialized: of a network with the same layers
-        :param session:
+        :param session: of the network's graph
         :raises UserError: see :func:`set_param_values_by_dict`
         """
         self.set_param_values_by_dict(serialized.values_dict, session)

@@ -55,7 +55,7 @@ def py_print(
     """
     Prints from within the graph.
 
-    :param pass_through_value:
+    :param pass_through_value: returned as it is
     :param print_args: tensors or texts
     :param message: in front
     :param summarize: of longer arrays only the borders are shown; numpy's default

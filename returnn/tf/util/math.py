@@ -32,7 +32,7 @@ def clip_with_identity_gradient(x: Any, low: float | None, high: float | None) -
 def safe_log(x: Any, eps: float = 1e-20, use_fake_grad: bool = True) -> Any:
     """
     :param x: >= 0
-    :param eps:
+    :param eps: > 0, the least argument of the logarithm
     :param use_fake_grad: where x < eps, the gradient is 1 / eps, else it is 0 there
     :return: log(max(x, eps))
     """
@@ -66,7 +66,7 @@ def dropout(
     apply_correction_factor: bool = True,
 ) -> Any:
     """
-    :param x:
+    :param x: float, any shape
     :param keep_prob: in (0, 1], number or scalar
     :param noise_shape: per axis 1: all share the noise along it; None: own noise; or its size
     :param seed: by default one of the network, which depends on the random seed of the config and the name scope

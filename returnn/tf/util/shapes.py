@@ -69,7 +69,7 @@ def expand_dims_unbroadcast(x: Any, axis: int, dim: Any) -> Any:
 def tile_transposed(x: Any, axis: int, multiples: Any) -> Any:
     """
     :param x: [.., size, ..]
-    :param axis:
+    :param axis: of x
     :param multiples: how often
     :return: [.., size * multiples, ..], the repetitions of an entry next to each other
     """
@@ -90,8 +90,8 @@ def dot(a: Any, b: Any, transpose_b: bool = False) -> Any:
 
 def check_input_dim(x: Any, axis: int, dim: Any) -> Any:
     """
-    :param x:
-    :param axis:
+    :param x: any shape
+    :param axis: of x
     :param dim: the size that it must have, int or scalar tensor
     :return: x; the check is part of it if the size is known only at run time
     :raises DimError: the static size differs
