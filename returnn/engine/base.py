@@ -73,11 +73,12 @@ class EngineBase:
         """
         raise NotImplementedError
 
-    def init_network_from_config(self, config: Config | None = None) -> None:
+    def init_network_from_config(self, config: Config | None = None, *, dataset: Dataset | None = None) -> None:
         """
         Builds the network, and loads the model that the config wants.
 
         :param config: default: that of the constructor
+        :param dataset: initialized; ``extern_data`` is that of this dataset if the config says nothing about it
         """
         raise NotImplementedError
 
@@ -117,15 +118,17 @@ class EngineBase:
         combine_labels: str = "",
         batch_size: int = 0,
         output_layer: str | None = None,
+        overwrite: bool = False,
     ) -> None:
         """
         Writes the output of a layer for each sequence.
 
         :param data: initialized
-        :param output_file: must not exist
+        :param output_file: must not exist, unless ``overwrite``
         :param combine_labels: puts the labels of a sequence together, with this between them
         :param batch_size: frames of a batch; 0: the option ``batch_size``
         :param output_layer: default: the output layer of the network
+        :param overwrite: the file may exist, and is replaced when the new one is complete
         """
         raise NotImplementedError
 
@@ -251,11 +254,18 @@ class EngineBase:
         """
         :return: the first epoch to train
         """
+        cls.check_start_batch(config)
+        epoch, _ = cls.get_epoch_model(config)
+        return (epoch or 0) + 1
+
+    @staticmethod
+    def check_start_batch(config: Config) -> None:
+        """
+        :raises ConfigError: an epoch should begin in its middle
+        """
         start_batch = config.value("start_batch", "auto")
         if start_batch != "auto":
             raise ConfigError(f"custom start_batch {start_batch!r} not supported: it must be 'auto'.")
-        epoch, _ = cls.get_epoch_model(config)
-        return (epoch or 0) + 1
 
     @classmethod
     def _model_to_load(cls, config: Config, existing: dict[int, str]) -> str | None:

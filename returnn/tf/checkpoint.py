@@ -16,6 +16,7 @@ import contextlib
 import errno
 import glob
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy
@@ -30,6 +31,12 @@ META_SUFFIX = ".meta"
 DATA_SUFFIX = ".data-00000-of-00001"
 
 _MAX_NAMES_IN_MESSAGE = 20
+
+
+_SIGNS_OF_DAMAGE = re.compile(
+    r"checksum|sstable|corrupt|data loss|truncated|fewer bytes|less bytes|parse", re.IGNORECASE
+)
+"""In the texts of TensorFlow's errors, which say no more than that about the kind of an error."""
 
 
 class DamagedCheckpointError(UserError):
@@ -120,7 +127,7 @@ def read_checkpoint(prefix: str) -> dict[str, numpy.ndarray]:
     """
     :param prefix: of the file names
     :return: variable name -> value
-    :raises UserError: no such checkpoint
+    :raises UserError: no such checkpoint, or its files cannot be read: no permission, a folder of that name, ...
     :raises DamagedCheckpointError: files are missing, too short, or fail their checksum
     """
     if not checkpoint_exists(prefix):
@@ -129,8 +136,29 @@ def read_checkpoint(prefix: str) -> dict[str, numpy.ndarray]:
         reader = v1.train.NewCheckpointReader(prefix)
         return {name: reader.get_tensor(name) for name in sorted(reader.get_variable_to_shape_map())}
     except (tf.errors.OpError, RuntimeError, ValueError, IndexError) as exc:
-        text = (getattr(exc, "message", None) or str(exc)).strip().splitlines()
-        raise DamagedCheckpointError(f"The checkpoint {prefix!r} is damaged: {text[0] if text else exc!r}") from exc
+        text = _first_line(getattr(exc, "message", None) or str(exc)) or repr(exc)
+        _raise_if_unreadable(prefix)
+        is_gone = os.strerror(errno.ENOENT) in text  # the index was there, so it is a file that belongs to it
+        has_system_error = any(os.strerror(number) in text for number in errno.errorcode)
+        if is_gone or isinstance(exc, IndexError) or (_SIGNS_OF_DAMAGE.search(text) and not has_system_error):
+            raise DamagedCheckpointError(f"The checkpoint {prefix!r} is damaged: {text}") from exc
+        raise UserError(f"The checkpoint {prefix!r} cannot be read: {text}") from exc
+
+
+def _raise_if_unreadable(prefix: str) -> None:
+    """
+    :raises UserError: a file is there, but the system does not let us read it
+    """
+    for path in [prefix + INDEX_SUFFIX, *sorted(glob.glob(glob.escape(prefix) + ".data-*"))]:
+        try:
+            with open(path, "rb") as f:
+                f.read(1)
+        except OSError as exc:
+            raise UserError(f"The checkpoint {prefix!r} cannot be read: {path!r}: {exc.strerror}.") from exc
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "")
 
 
 def assign_values(session: v1.Session, values: Mapping[str, numpy.ndarray], variables: Sequence[tf.Variable]) -> None:

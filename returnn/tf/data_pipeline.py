@@ -18,9 +18,11 @@ from typing import Any
 import numpy
 
 from returnn.datasets.basic import Dataset
+from returnn.datasets.cached2 import CachedDataset2
 from returnn.engine.batch import Batch, BatchSeqCopyPart, BatchSetGenerator
 from returnn.log import log
 from returnn.tf.compat import tf, v1
+from returnn.tf.exception_help import short_repr
 from returnn.util.errors import ConfigError, UserError
 
 META_KEYS = ("seq_idx", "seq_tag")
@@ -28,6 +30,7 @@ META_KEYS = ("seq_idx", "seq_tag")
 
 _LIVENESS_INTERVAL_SECONDS = 1.0
 _JOIN_TIMEOUT_SECONDS = 60.0
+_JOIN_TIMEOUT_SECONDS_IN_HURRY = 5.0
 _MAX_QUEUE_BYTES = 2**30
 
 
@@ -215,12 +218,16 @@ class FeedDictDataProvider:
         self._thread = threading.Thread(target=self._thread_main, name="DataProvider thread", daemon=True)
         self._thread.start()
 
-    def stop_threads(self) -> None:
-        """Ends the thread (a batch it is just loading is waited for), and the epoch of the dataset."""
+    def stop_threads(self, *, in_hurry: bool = False) -> None:
+        """
+        Ends the thread, and the epoch of the dataset.
+
+        :param in_hurry: somebody waits for the end of the program: a batch that is just loading gets only some seconds
+        """
         if self._thread is not None:
             self._reached_end = self.have_reached_end()
             self._queue.stop()
-            self._thread.join(_JOIN_TIMEOUT_SECONDS)
+            self._thread.join(_JOIN_TIMEOUT_SECONDS_IN_HURRY if in_hurry else _JOIN_TIMEOUT_SECONDS)
             if self._thread.is_alive():
                 log.print_warning(
                     "The dataset still loads a batch and does not answer. Going on without waiting for it."
@@ -280,7 +287,7 @@ class FeedDictDataProvider:
                     break
         except BaseException as exc:  # handed to the consumer
             error = exc
-            print("Exception in DataProvider thread: %r" % exc, file=log.v1)
+            print("Exception in DataProvider thread: %s" % short_repr(exc), file=log.v1)
         finally:
             self._queue.end(error)
 
@@ -436,18 +443,23 @@ def check_extern_data(extern_data: Any, dataset: Dataset, used_data_keys: Collec
     Compares what the network expects with what a dataset says that it delivers.
 
     :param extern_data: ``ExternData`` of the network
-    :param dataset: initialized
+    :param dataset: initialized. Before its first epoch, some know all but keys and dtypes, so these are not compared
     :param used_data_keys: only these are compared
     :raises ConfigError: lists all that differs
     """
     problems = []
     delivered = set(dataset.get_data_keys())
+    waits_for_first_seq = dataset.epoch is None and type(dataset).get_data_keys is CachedDataset2.get_data_keys
     for key in sorted(set(used_data_keys).difference(META_KEYS)):
         data = extern_data.data[key]
         if key not in delivered:
+            if waits_for_first_seq:
+                continue
             problems.append(f"key {key!r} missing. The dataset has: {', '.join(sorted(delivered))}")
             continue
-        pairs: dict[str, tuple[Any, Any]] = {"dtype": (data.dtype, dataset.get_data_dtype(key))}
+        pairs: dict[str, tuple[Any, Any]] = {}
+        if not waits_for_first_seq:
+            pairs["dtype"] = (data.dtype, dataset.get_data_dtype(key))
         if data.dim is not None:
             pairs["sparse"] = (bool(data.sparse), bool(dataset.is_data_sparse(key)))
             pairs["dim"] = (data.dim, dataset.get_data_dim(key) or data.dim)  # 0: the dataset does not know

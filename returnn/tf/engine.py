@@ -25,6 +25,7 @@ from returnn.datasets.create import init_dataset
 from returnn.engine.base import EngineBase
 from returnn.engine.batch import BatchSetGenerator
 from returnn.engine.checkpoint_files import OPTIM_SUFFIX, delete_old_optimizer_states, strip_checkpoint_suffix
+from returnn.engine.limits import number_or_per_key
 from returnn.engine.model_cleanup import CleanupOptions
 from returnn.learning_rate_control import load_learning_rate_control_from_config
 from returnn.log import log
@@ -161,14 +162,15 @@ class Engine(EngineBase):
         :raises UserError: there is none
         """
         opts: dict[str, Any] = {}
+        config = self.config
         if name in ("train", "dev"):
             opts["max_seq_length"] = self.max_seq_length
         if name == "train":
             opts.update(
-                min_seq_length=self._number_or_per_key("min_seq_length", 0),
-                max_pad_size=self._number_or_per_key("max_pad_size", None),
-                seq_drop=self.config.float("seq_drop", 0.0),
-                shuffle_batches=self.config.bool("shuffle_batches", False),
+                min_seq_length=number_or_per_key(config, "min_seq_length", 0),
+                max_pad_size=number_or_per_key(config, "max_pad_size", None),
+                seq_drop=config.float("seq_drop", 0.0),
+                shuffle_batches=config.bool("shuffle_batches", False),
             )
         batches = dataset.generate_batches(
             recurrent_net=keep_seqs_apart or self.graph.is_recurrent(),
@@ -190,10 +192,14 @@ class Engine(EngineBase):
         :param eval: losses are wanted. Without them, targets that the dataset does not have are not needed.
         :return: data keys that the network wants of the dataset
         """
-        keys = set(self.network.used_data_keys)
+        return self._data_keys(self.network, dataset, eval=eval)
+
+    @staticmethod
+    def _data_keys(network: TFNetwork, dataset: Dataset, *, eval: bool) -> set[str]:
+        keys = set(network.used_data_keys)
         if eval:
             return keys
-        extern_data = self.network.extern_data.data
+        extern_data = network.extern_data.data
         delivered = set(dataset.get_data_keys())
         return {key for key in keys if key in delivered or extern_data[key].available_for_inference}
 
@@ -225,18 +231,37 @@ class Engine(EngineBase):
         :param eval_data: initialized
         """
         self.config = config = config or self.config
-        CleanupOptions.from_config(config)  # rather fail now than at the end of an epoch
+        self._check_options(config)
         self.train_data, self.dev_data, self.eval_data = train_data, dev_data, eval_data
         for name, opts in (config.typed_value("eval_datasets") or {}).items():
             # only a name: the defaults of dev and eval, like their order by length, are not for these
             self.eval_datasets[name] = init_dataset(opts, default_kwargs={"name": name})
-        self.max_seq_length = self._number_or_per_key("max_seq_length", 0)
+        self.max_seq_length = number_or_per_key(config, "max_seq_length", 0)
         self.initial_learning_rate = config.float("learning_rate", 1.0)
         self.use_dynamic_train_flag = config.value("task", "train") in _TASKS_THAT_TRAIN
         self.learning_rate_control = load_learning_rate_control_from_config(config)
         self.init_network_from_config(config)
+        if self.start_epoch is not None and self.start_epoch > 1:
+            self._warn_if_scores_are_gone()
         if self.start_epoch is not None and not self._is_dry_run:
             self._remove_what_a_killed_run_left()
+
+    @staticmethod
+    def _check_options(config: Config) -> None:
+        """Rather fail now than when the graph is built, or at the end of an epoch."""
+        CleanupOptions.from_config(config)
+        for key in ("max_seq_length", "min_seq_length", "max_pad_size"):
+            number_or_per_key(config, key, None)
+        _save_interval(config)
+
+    def _warn_if_scores_are_gone(self) -> None:
+        filename = self.learning_rate_control.filename
+        if filename and not os.path.exists(filename):
+            print(
+                "warning: the training goes on at epoch %i, but there is no learning_rate_file %r: scores and learning "
+                "rates of the epochs before are not known" % (self.start_epoch, filename),
+                file=log.v2,
+            )
 
     def _remove_what_a_killed_run_left(self) -> None:
         for path in (self.model_filename, self.learning_rate_control.filename):
@@ -249,19 +274,23 @@ class Engine(EngineBase):
         self,
         config: Config | None = None,
         *,
+        dataset: Dataset | None = None,
         net_dict_post_proc: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> None:
         """
         Builds the network and loads the model that the config wants.
 
         :param config: default: that of the constructor
+        :param dataset: initialized; ``extern_data`` is that of this dataset if the config says nothing about it.
+            Default: of the training, or the first evaluation dataset
         :param net_dict_post_proc: may change the net dict
         """
         self.config = config = config or self.config
         self.model_filename = config.value("model", None)
-        self.batch_size = self._number_or_per_key("batch_size", 1)
+        self.batch_size = number_or_per_key(config, "batch_size", 1, positive=True)
         self.max_seqs = config.int("max_seqs", -1)
         self.final_epoch = self.config_get_final_epoch(config)
+        self.check_start_batch(config)
         epoch, filename, values, optimizer_values = self._choose_and_read_checkpoint()
         if config.value("task", "train") == "train":
             self.start_epoch = (epoch or 0) + 1
@@ -269,7 +298,9 @@ class Engine(EngineBase):
         else:
             self.epoch = epoch or (1 if filename is None else 0)
         if config.typed_value("extern_data") is None and not config.has("num_outputs"):
-            self._set_extern_data_from_dataset()
+            dataset = dataset or self.train_data or next(iter(self.eval_datasets.values()), None)
+            if dataset is not None:
+                set_config_extern_data_from_dataset(config, dataset)
         net_dict = config.typed_value("network")
         if not isinstance(net_dict, dict):
             raise ConfigError(f"The config needs network = {{...}}, a dict of layers, but it is {net_dict!r}.")
@@ -282,25 +313,6 @@ class Engine(EngineBase):
             if self.updater is not None and epoch:
                 self.graph.set_optimizer_values(optimizer_values, filename=filename + OPTIM_SUFFIX)
         self.global_train_step = self.graph.get_global_train_step()
-
-    def _set_extern_data_from_dataset(self) -> None:
-        dataset = self.train_data or next(iter(self.eval_datasets.values()), None)
-        if dataset is not None:
-            set_config_extern_data_from_dataset(self.config, dataset)
-
-    def _number_or_per_key(self, key: str, default: Any) -> Any:
-        """
-        :return: option that is a number, or a dict of numbers by data key
-        """
-        value = self.config.opt_typed_value(key)
-        if value is None or value == "":
-            return default
-        if isinstance(value, dict | NumbersDict):
-            return NumbersDict(value)
-        try:
-            return int(value)
-        except (TypeError, ValueError):
-            raise ConfigError(f"{key} = {value!r}: must be a number, or a dict of numbers by data key.") from None
 
     def is_requesting_for_gpu(self) -> bool:
         """
@@ -319,7 +331,20 @@ class Engine(EngineBase):
             initial_learning_rate=self.initial_learning_rate if self.use_dynamic_train_flag else None,
             eval_flag=self.use_eval_flag,
             search_flag=self.use_search_flag,
+            on_constructed=self._check_datasets,
         )
+        if self.use_dynamic_train_flag and _mentions(net_dict, "keep_over_epoch_no_init"):
+            print(
+                "Note: 'keep_over_epoch_no_init': the kept states are not in the checkpoints, so a training that goes "
+                "on from one differs from an unbroken one.",
+                file=log.v2,
+            )
+
+    def _check_datasets(self, network: TFNetwork) -> None:
+        """What can be known before the first epoch, before more is built."""
+        for dataset in [self.train_data, *self.eval_datasets.values()]:
+            if dataset is not None:
+                check_extern_data(network.extern_data, dataset, self._data_keys(network, dataset, eval=True))
 
     # Loading
 
@@ -334,6 +359,8 @@ class Engine(EngineBase):
         A training that would go on from a damaged checkpoint of its own goes on from the one before.
 
         :return: epoch, prefix (None: nothing to load), values of the model, values of the optimizer (may be empty)
+        :raises UserError: there is none before. Epoch 1 would soon put new models in the place of those that may be
+            saved yet.
         """
         goes_on_by_itself = (
             self.config.value("task", "train") == "train"
@@ -341,6 +368,8 @@ class Engine(EngineBase):
             and self.config.int("load_epoch", -1) <= 0
         )
         while True:
+            if goes_on_by_itself:
+                self._raise_if_all_are_damaged()
             epoch, prefix = self.get_epoch_model(self.config)
             if prefix is None:
                 return epoch, None, {}, {}
@@ -352,6 +381,14 @@ class Engine(EngineBase):
                     raise
                 print("%s\nGoing on without it, from the one before." % exc, file=log.v1)
                 self._damaged_checkpoints.add(prefix)
+
+    def _raise_if_all_are_damaged(self) -> None:
+        stored = super().get_existing_models(self.config)
+        if stored and not self.get_existing_models(self.config):
+            raise UserError(
+                f"All {len(stored)} checkpoints of model {self.model_filename!r} are damaged. "
+                "Remove them, or set start_epoch = 1 to start anew."
+            )
 
     def _read_optimizer_values(self, prefix: str) -> Values:
         prefix += OPTIM_SUFFIX
@@ -396,7 +433,7 @@ class Engine(EngineBase):
         if self._is_dry_run:
             return
         is_model_due = bool(self.model_filename) and (
-            self.epoch % self.config.int("save_interval", 1) == 0 or self.epoch == self.final_epoch
+            self.epoch % _save_interval(self.config) == 0 or self.epoch == self.final_epoch
         )
         if is_model_due:
             filename = self.get_epoch_model_filename()
@@ -448,8 +485,8 @@ class Engine(EngineBase):
     def _grow_max_seq_length(self) -> None:
         """The limit is a function of the epoch, so it is the same after a restart."""
         growth = self.config.float("inc_seq_length", 0)
-        limit = self._number_or_per_key("max_seq_length", 0)
-        if growth and limit and not isinstance(limit, NumbersDict):
+        limit = number_or_per_key(self.config, "max_seq_length", 0)
+        if growth and limit and not isinstance(limit, NumbersDict) and math.isfinite(limit):
             self.max_seq_length = int(limit + growth * self.epoch)
             print("increasing sequence lengths to %i" % self.max_seq_length, file=log.v3)
 
@@ -618,19 +655,28 @@ class Engine(EngineBase):
         combine_labels: str = "",
         batch_size: int = 0,
         output_layer: str | None = None,
+        overwrite: bool = False,
     ) -> None:
         """
         Writes the output of a layer for each sequence.
 
         :param data: initialized
-        :param output_file: must not exist
+        :param output_file: must not exist, unless ``overwrite``
         :param combine_labels: must be empty
         :param batch_size: in frames. Default: that of the config
         :param output_layer: name. Default: the output layer of the network
+        :param overwrite: the file may exist, and is replaced when the new one is complete
         """
         if combine_labels:
             raise ConfigError("combine_labels is not supported. Remove it from the config.")
-        forward_to_hdf(self, data, output_file, batch_size=batch_size or self.batch_size, output_layer=output_layer)
+        forward_to_hdf(
+            self,
+            data,
+            output_file,
+            batch_size=batch_size or self.batch_size,
+            output_layer=output_layer,
+            overwrite=overwrite,
+        )
 
     def forward_single(self, dataset: Dataset, seq_idx: int, output_layer_name: str | None = None) -> numpy.ndarray:
         """
@@ -672,3 +718,26 @@ class Engine(EngineBase):
         if self.graph is not None:
             self.graph.close()
             self.graph = None
+
+
+def _save_interval(config: Config) -> int:
+    """
+    :return: the model is saved each so many epochs
+    """
+    epochs = config.int("save_interval", 1)
+    if epochs is None:
+        return 1
+    if epochs < 1:
+        raise ConfigError(f"save_interval = {epochs}: must be 1 or more, the epochs from one saved model to the next.")
+    return epochs
+
+
+def _mentions(value: Any, text: str) -> bool:
+    """
+    :return: whether the text is somewhere in nested dicts and lists
+    """
+    if isinstance(value, Mapping):
+        return any(_mentions(item, text) for item in value.values())
+    if isinstance(value, list | tuple):
+        return any(_mentions(item, text) for item in value)
+    return isinstance(value, str) and value == text

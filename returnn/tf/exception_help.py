@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 import numpy
 
 from returnn.tf.compat import tf
+from returnn.util.errors import UserError
+
+_lengths_error = re.compile(
+    r"assertion failed: \[(?P<what>[^\]]*: the lengths of [^\]]* are not those of [^\]]*)\]"
+    r".* \[x \(.*?\) = \] (?P<x>\[[^\]]*\]) \[y \(.*?\) = \] (?P<y>\[[^\]]*\])",
+)
 
 
 def print_step_info(meta: Mapping[str, Any] | None, feed_dict: Mapping[Any, Any] | None, *, file: TextIO) -> None:
@@ -38,6 +45,33 @@ def describe_value(value: Any) -> str:
     values = array.astype("float64")
     text += ", min/max %s/%s, mean/stddev %s/%s" % (array.min(), array.max(), values.mean(), values.std())
     return text + (", %s" % numpy.array2string(array, threshold=20) if array.ndim <= 1 else "")
+
+
+def short_repr(exc: BaseException, *, max_len: int = 100) -> str:
+    """
+    :return: ``repr``; of a mistake of the user only the start, as the whole text is what the program ends with
+    """
+    if not isinstance(exc, UserError):
+        return repr(exc)
+    first_line, _, more = str(exc).partition("\n")
+    if len(first_line) > max_len or more:
+        first_line = first_line[:max_len] + "..."
+    return "%s(%r)" % (type(exc).__name__, first_line)
+
+
+def error_of_lengths(exc: tf.errors.InvalidArgumentError, seq_tags: Sequence[str]) -> UserError | None:
+    """
+    :param exc: of a step
+    :param seq_tags: of its sequences
+    :return: if the network found lengths that should be the same but are not: what they are. Else None
+    """
+    found = _lengths_error.search(exc.message)
+    if found is None:
+        return None
+    lines = [f"{found['what'][:1].upper()}{found['what'][1:]}.", f"Sequences: {', '.join(seq_tags)}"]
+    lines += [f"Lengths: {found['x']}", f"of the output: {found['y']}"]
+    lines.append("Correct the data, or the layers that change the length of the output.")
+    return UserError("\n".join(lines))
 
 
 def tf_error_text(exc: tf.errors.OpError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -19,18 +20,27 @@ if TYPE_CHECKING:
 
 
 def forward_to_hdf(
-    engine: Engine, dataset: Dataset, output_file: str, *, batch_size: int, output_layer: str | None
+    engine: Engine,
+    dataset: Dataset,
+    output_file: str,
+    *,
+    batch_size: int,
+    output_layer: str | None,
+    overwrite: bool = False,
 ) -> None:
     """
     Writes ``inputs`` (frames, dim), or (frames,) if sparse, without padding, in the order of the dataset.
+
+    Sequences without frames are not in the file; the log names them.
 
     The file appears when all is in it.
 
     :param engine: with network and session
     :param dataset: initialized
-    :param output_file: must not exist, the writer says so
+    :param output_file: must not exist, unless ``overwrite``; the writer says so
     :param batch_size: frames
     :param output_layer: name. Default: the output layer of the network
+    :param overwrite: the file may exist, and is replaced when the new one is complete
     :raises ConfigError: no such layer
     """
     print("Forwarding to HDF file: %s" % output_file, file=log.v2)
@@ -39,24 +49,52 @@ def forward_to_hdf(
     dataset.init_seq_order(epoch=1)  # the same data, whichever model is used
     engine.check_dataset(dataset, eval=False)
     sizes = {"size_%i" % axis: size for axis, size in output.size_placeholder.items()}
+    seqs_done: set[int] = set()
+    batches = engine.make_batches(dataset, batch_size=batch_size, keep_seqs_apart=True, eval=False)
     with SimpleHDFWriter(
-        output_file, dim=output.dim, ndim=output.ndim, labels=_labels(dataset, engine, output.dim)
+        output_file,
+        dim=output.dim,
+        ndim=output.ndim,
+        labels=_labels(dataset, engine, output.dim),
+        overwrite=overwrite,
     ) as writer:
 
         def insert_batch(*, output: numpy.ndarray, **size_values: numpy.ndarray) -> None:
             seq_len = {int(name[len("size_") :]): values.tolist() for name, values in size_values.items()}
             writer.insert_batch(output, seq_len, runner.step_meta["seq_tag"])
+            seqs_done.update(runner.step_meta["seq_idx"])
 
         runner = Runner(
             engine,
             dataset=dataset,
-            batches=engine.make_batches(dataset, batch_size=batch_size, keep_seqs_apart=True, eval=False),
+            batches=batches,
             train=False,
             eval=False,
             extra_fetches={"output": output.placeholder, **sizes},
             extra_fetches_callback=insert_batch,
         )
         runner.run(engine.get_epoch_str() + " forward", raise_exception=True)
+    if batches.counts.zero_len:
+        tags = _tags_of_others(dataset, seqs_done)
+        print("warning: no output for sequences without frames: %s" % ", ".join(tags), file=log.v2)
+
+
+def _tags_of_others(dataset: Dataset, seqs_done: Collection[int]) -> list[str]:
+    """
+    :param dataset: its epoch 1 is over
+    :param seqs_done: indices in this epoch
+    :return: tags of the others, which alone are loaded again
+    """
+    dataset.init_seq_order(epoch=1)
+    tags: list[str] = []
+    seq_idx = 0
+    while dataset.is_less_than_num_seqs(seq_idx):
+        if seq_idx not in seqs_done:
+            dataset.load_seqs(seq_idx, seq_idx + 1)
+            tags.append(dataset.get_tag(seq_idx))
+        seq_idx += 1
+    dataset.finish_epoch()
+    return tags
 
 
 def forward_single(engine: Engine, dataset: Dataset, seq_idx: int, *, output_layer: str | None) -> numpy.ndarray:

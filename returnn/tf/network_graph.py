@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -19,6 +19,12 @@ from returnn.tf.updater import Updater
 Values = Mapping[str, numpy.ndarray]
 """Variable name -> value."""
 
+_STATEFUL_RANDOM_OPS = frozenset(
+    ["RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal"]
+    + ["Multinomial", "RandomShuffle", "RandomGamma", "RandomPoisson", "RandomPoissonV2"]
+    + ["UniformCandidateSampler", "LogUniformCandidateSampler", "LearnedUnigramCandidateSampler"]
+)
+
 
 class NetworkGraph:
     """One at a time: it takes the default graph of the process."""
@@ -32,6 +38,7 @@ class NetworkGraph:
         initial_learning_rate: float | None,
         eval_flag: bool,
         search_flag: bool,
+        on_constructed: Callable[[TFNetwork], None],
     ):
         """
         :param config: options of network, updater, session
@@ -40,6 +47,7 @@ class NetworkGraph:
         :param initial_learning_rate: None: not for training
         :param eval_flag: with losses
         :param search_flag: with search
+        :param on_constructed: called with the network, before optimizer and session are made
         """
         self.config = config
         v1.reset_default_graph()
@@ -59,6 +67,7 @@ class NetworkGraph:
             name="root",
         )
         self.network.construct_from_dict(net_dict)
+        on_constructed(self.network)
         self.network.print_network_info()
         self.epoch_step_placeholder = self.network.get_epoch_step()
         self.network.make_saver()
@@ -68,6 +77,7 @@ class NetworkGraph:
         if initial_learning_rate is not None:
             self._make_updater(initial_learning_rate)
             self.graph.finalize()
+            self._tell_about_random_ops()
         self.session = make_session(config, self.graph)
         self._init_variables()
 
@@ -79,6 +89,17 @@ class NetworkGraph:
             self._optimizer_saver = CheckpointSaver(optimizer_vars, name="save_optimizer")
         self.get_fetches(train=True, eval=True)
         self.get_fetches(train=False, eval=True)
+
+    def _tell_about_random_ops(self) -> None:
+        """What TensorFlow draws by itself, in functions of the user, has a state that no checkpoint has."""
+        initial = _ops_behind([var.initializer for var in v1.global_variables()])
+        names = [op.name for op in self.graph.get_operations() if op.type in _STATEFUL_RANDOM_OPS and op not in initial]
+        if names:
+            print(
+                "Note: these random ops start anew with each run, so a run that goes on from a checkpoint differs from "
+                "an unbroken one: %s" % ", ".join(names),
+                file=log.v3,
+            )
 
     def _init_variables(self) -> None:
         self.network.initialize_params(self.session)
@@ -184,3 +205,16 @@ class NetworkGraph:
                 file=log.v2,
             )
         assign_values(self.session, values, fitting)
+
+
+def _ops_behind(ops: Sequence[tf.Operation]) -> set[tf.Operation]:
+    """
+    :return: these, and all that they need
+    """
+    seen, todo = set(ops), list(ops)
+    while todo:
+        op = todo.pop()
+        new = {source.op for source in op.inputs}.union(op.control_inputs).difference(seen)
+        seen |= new
+        todo.extend(new)
+    return seen

@@ -20,7 +20,7 @@ from returnn.log import log
 from returnn.tensor import Tensor
 from returnn.tf.compat import tf
 from returnn.tf.data_pipeline import FeedDictDataProvider
-from returnn.tf.exception_help import print_step_info, tf_error_text
+from returnn.tf.exception_help import error_of_lengths, print_step_info, short_repr, tf_error_text
 from returnn.tf.progress import ProgressReport
 from returnn.tf.scores import ScoreAccumulator, Stats
 from returnn.tf.summaries import EventLog
@@ -123,17 +123,18 @@ class Runner:
             self._finish(report_prefix, batches)
         except (KeyboardInterrupt, SystemExit) as exc:  # somebody wants an end; SIGTERM comes as SystemExit(143)
             what = "KeyboardInterrupt" if isinstance(exc, KeyboardInterrupt) else repr(exc)
-            print("%s in step %r." % (what, step_info.step))
+            print("%s in step %r." % (what, step_info.step), file=log.v1)
             self._failed(exc, step_info)
             if raise_exception:
                 raise
         except BaseException as exc:
+            exc = _as_user_error(exc, step_info)
             self._report_failure(exc, step_info)
             self._failed(exc, step_info)
             if raise_exception:
-                raise
+                raise exc
         finally:
-            provider.stop_threads()
+            provider.stop_threads(in_hurry=self.run_exception is not None)
             progress.close()
             if self._train:
                 events.flush()
@@ -262,7 +263,7 @@ class Runner:
     def _report_failure(self, exc: BaseException, info: _StepInfo) -> None:
         if isinstance(exc, tf.errors.OpError):
             print("TensorFlow exception:", tf_error_text(exc), file=log.v1)
-        print("Exception %r in step %r. (pid %i)" % (exc, info.step, os.getpid()), file=log.v1)
+        print("Exception %s in step %r. (pid %i)" % (short_repr(exc), info.step, os.getpid()), file=log.v1)
         if not isinstance(exc, UserError) and info.meta is not None:
             print_step_info(info.meta, info.feed_dict, file=log.v2)
 
@@ -278,6 +279,15 @@ class _StepInfo:
         self.step = 0
         self.feed_dict: dict[Any, Any] | None = None
         self.meta: dict[str, Any] | None = None
+
+
+def _as_user_error(exc: BaseException, info: _StepInfo) -> BaseException:
+    """
+    :return: the same, or what it means if the data of the step are to blame
+    """
+    if isinstance(exc, tf.errors.InvalidArgumentError) and info.meta is not None:
+        return error_of_lengths(exc, info.meta["seq_tag"]) or exc
+    return exc
 
 
 def _cut(seq: numpy.ndarray, sizes: Mapping[int, int]) -> numpy.ndarray:

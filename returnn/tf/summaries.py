@@ -1,22 +1,33 @@
 """TensorBoard event files: the scalars of each step, written from values that were fetched anyway.
 
-There are no summary ops in the graph, and a writer is made when it has something to write. Beside the events of a
-training stands what the run was: a few lines, and a copy of its config.
+There are no summary ops in the graph, and a file is made when there is something to write. It is written by whoever
+adds to it, not by a thread: a full disk costs the events, never the training. Beside the events of a training stands
+what the run was: a few lines, and a copy of its config.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from returnn._version import __version__
 from returnn.config import Config
 from returnn.log import log
 from returnn.tf.compat import tf, v1
+
+_EVENT_FILE_VERSION = "brain.Event:2"
+"""First record of each event file."""
+
+_FLUSH_INTERVAL_SECONDS = 120.0
+
+_file_numbers = itertools.count()
+"""Part of the names: a folder may get two files in one second."""
 
 _process_start_time = time.strftime("%Y-%m-%d-%H-%M-%S", time.gmtime())
 
@@ -78,7 +89,8 @@ class EventLog:
         self._folder = folder
         self._graph = graph
         self._on_open = on_open
-        self._writer: v1.summary.FileWriter | None = None
+        self._writer: tf.io.TFRecordWriter | None = None
+        self._last_flush = time.monotonic()
 
     def add(self, values: Mapping[str, float], *, step: int) -> None:
         """
@@ -93,15 +105,37 @@ class EventLog:
                 os.makedirs(self._folder, exist_ok=True)
                 if self._on_open is not None:
                     self._on_open(self._folder)
-                self._writer = v1.summary.FileWriter(self._folder, graph=self._graph)
+                self._open(self._folder)
                 print("TF: log_dir: %s" % self._folder, file=log.v5)
-            self._writer.add_summary(summary, step)
+            self._write(summary=summary, step=step)
+            if time.monotonic() - self._last_flush > _FLUSH_INTERVAL_SECONDS:
+                self._flush()
+
+    def _open(self, folder: str) -> None:
+        name = "events.out.tfevents.%010d.%s.%i.%i" % (
+            *(time.time(), socket.gethostname(), os.getpid()),
+            next(_file_numbers),
+        )
+        self._writer = tf.io.TFRecordWriter(os.path.join(folder, name))
+        self._write(file_version=_EVENT_FILE_VERSION)
+        if self._graph is not None:
+            self._write(graph_def=self._graph.as_graph_def(add_shapes=True).SerializeToString())
+
+    def _write(self, **fields: Any) -> None:
+        """
+        :param fields: of the event
+        """
+        self._writer.write(v1.Event(wall_time=time.time(), **fields).SerializeToString())
 
     def flush(self) -> None:
         """Brings all to the disk."""
         with self._without_on_errors():
             if self._writer is not None:
-                self._writer.flush()
+                self._flush()
+
+    def _flush(self) -> None:
+        self._writer.flush()
+        self._last_flush = time.monotonic()
 
     def close(self) -> None:
         """Ends the file."""

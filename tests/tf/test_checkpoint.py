@@ -120,6 +120,45 @@ def test_damage_is_noticed(session: v1.Session, tmp_path: Path, suffix: str, dam
         read_checkpoint(prefix)
 
 
+@pytest.mark.parametrize("suffix", [DATA_SUFFIX, ".index"])
+def test_what_the_system_does_not_let_us_read_is_not_damage(session: v1.Session, tmp_path: Path, suffix: str) -> None:
+    """A folder where a file should be: the error has its name and the cause, and nobody goes on without it."""
+    prefix = str(tmp_path / "m.001")
+    _save(session, prefix)
+    os.remove(prefix + suffix)
+    os.mkdir(prefix + suffix)
+    with pytest.raises(UserError, match=rf"cannot be read: .*m\.001{suffix}': Is a directory") as exc_info:
+        read_checkpoint(prefix)
+    assert not isinstance(exc_info.value, DamagedCheckpointError)
+
+
+@pytest.mark.parametrize(
+    ["text", "is_damage"],
+    [
+        ("/x/m.001.index; Stale file handle", False),
+        ("/x/m.001.data-00000-of-00001; Input/output error", False),
+        ("Unable to read file (/x). Perhaps the file is corrupt (failed to seek): /x; Input/output error", False),
+        ("something new", False),
+        ("Unable to read file (/x). Perhaps the file is corrupt (failed to seek): block checksum mismatch", True),
+        ("truncated block read", True),
+    ],
+)
+def test_kinds_of_errors(
+    session: v1.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_damage: bool
+) -> None:
+    """Trouble of the file system, and what nobody knows, is not damage."""
+    prefix = str(tmp_path / "m.001")
+    _save(session, prefix)
+
+    def fail(_prefix: str) -> None:
+        raise tf.errors.OpError(None, None, text, tf.errors.UNKNOWN)
+
+    monkeypatch.setattr("returnn.tf.checkpoint.v1.train.NewCheckpointReader", fail)
+    with pytest.raises(UserError) as exc_info:
+        read_checkpoint(prefix)
+    assert isinstance(exc_info.value, DamagedCheckpointError) == is_damage
+
+
 def test_missing_checkpoint_is_a_user_error(tmp_path: Path) -> None:
     """The message has the file that should be there."""
     with pytest.raises(UserError, match=r"There is no checkpoint .*m\.001'.*m\.001\.index' does not exist"):

@@ -209,12 +209,100 @@ def test_damaged_newest_checkpoint_is_skipped(
     _assert_same_result(unbroken, tmp_path, epoch=3)
 
 
-def test_damaged_only_checkpoint_means_from_the_start(unbroken: Path, tmp_path: Path) -> None:
-    """Epoch 1 is the only one and empty: all is as if it had never been."""
-    run_training(make_config(tmp_path, num_epochs=1))
-    (tmp_path / "m.001.index").write_bytes(b"")
-    run_training(make_config(tmp_path, num_epochs=3))
+def test_only_damaged_checkpoints_are_an_error(unbroken: Path, tmp_path: Path) -> None:
+    """Both epochs are empty: nothing is trained over them, also by a second engine, unless start_epoch says so."""
+    run_training(make_config(tmp_path, num_epochs=2))
+    for epoch in (1, 2):
+        (tmp_path / ("m.%03d.index" % epoch)).write_bytes(b"")
+    for _ in range(2):
+        with pytest.raises(
+            UserError, match=r"^All 2 checkpoints of model .*/m' are damaged\. Remove them, or set start"
+        ):
+            make_engine(make_config(tmp_path, num_epochs=3))
+    run_training(make_config(tmp_path, num_epochs=3, start_epoch=1))
     _assert_same_result(unbroken, tmp_path, epoch=3)
+
+
+def test_unreadable_newest_checkpoint_is_an_error(tmp_path: Path) -> None:
+    """Nobody goes on from the one before, as with a damaged one."""
+    run_training(make_config(tmp_path, num_epochs=2))
+    os.remove(tmp_path / "m.002.data-00000-of-00001")
+    os.mkdir(tmp_path / "m.002.data-00000-of-00001")
+    with pytest.raises(UserError, match="m.002' cannot be read: .*data-00000-of-00001': Is a directory"):
+        make_engine(make_config(tmp_path, num_epochs=3))
+
+
+def test_missing_learning_rate_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The model of epoch 1 is there, the history is not."""
+    run_training(make_config(tmp_path, num_epochs=1))
+    os.remove(tmp_path / "learning_rates")
+    assert "there is no learning_rate_file" not in capsys.readouterr().out
+    run_training(make_config(tmp_path, num_epochs=2))
+    assert "warning: the training goes on at epoch 2, but there is no learning_rate_file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ["opts", "text"],
+    [
+        ({"save_interval": 0}, "save_interval = 0: must be 1 or more"),
+        ({"batch_size": 0}, "batch_size = 0: must be greater than 0"),
+        ({"batch_size": 500.7}, "batch_size = 500.7: must be a whole number"),
+        ({"max_seq_length": 3.5}, "max_seq_length = 3.5: must be a whole number"),
+        ({"start_batch": 3}, "custom start_batch '3' not supported"),
+    ],
+)
+def test_wrong_numbers_are_told_before_the_graph_is_built(opts: dict[str, Any], text: str) -> None:
+    """Nothing is made yet."""
+    engine = Engine(make_config(**opts))
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        engine.init_train_from_config(engine.config, train_data=make_dataset("train"))
+    assert engine.graph is None
+
+
+def test_infinite_sequence_length_is_no_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    """All 20 sequences are taken."""
+    run_training(make_config(num_epochs=1, max_seq_length=math.inf, inc_seq_length=1))
+    assert "train epoch 1, sequences: 20 taken\n" in capsys.readouterr().out
+
+
+_LSTM = {
+    "lstm": {"class": "rec", "unit": "lstm", "n_out": 3, "from": "data"},
+    "output": {"class": "softmax", "loss": "ce", "from": "lstm"},
+}
+
+
+def test_other_length_of_the_target_is_a_user_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """seq-2 lacks a label: its step names it, with both lists of lengths, and without reports of a bug."""
+    seqs = make_seqs(4, seed=1)
+    lens = [len(seq["data"]) for seq in seqs]
+    seqs[2]["classes"] = seqs[2]["classes"][:-1]
+    with pytest.raises(UserError) as exc_info:
+        config = make_config(tmp_path, network=_LSTM, batch_size=1000)
+        run_training(config, train=make_dataset("train", seqs=seqs), dev=False)
+    assert str(exc_info.value).splitlines()[:4] == [
+        "Loss ce of layer output: the lengths of target classes are not those of the output.",
+        "Sequences: seq-0, seq-1, seq-2, seq-3",
+        "Lengths: [%i %i %i %i]" % (lens[0], lens[1], lens[2] - 1, lens[3]),
+        "of the output: [%i %i %i %i]" % tuple(lens),
+    ]
+    out = capsys.readouterr().out
+    assert re.search(r"^Exception UserError\('Loss ce .*'\) in step 0\. \(pid", out, re.MULTILINE)
+    assert "TensorFlow exception" not in out and "Feed dict" not in out
+
+
+def test_random_ops_of_users_are_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """One in an eval layer is; those of initializers and of dropout are not, and resume exactly."""
+    network = {
+        "noise": {"class": "eval", "from": "data", "eval": "source(0) + tf.random.uniform(tf.shape(source(0)))"},
+        "output": {"class": "softmax", "loss": "ce", "from": "noise", "dropout": 0.3},
+    }
+    make_engine(make_config(network=network), dev=False).finalize()
+    notes = re.findall(r"Note: these random ops start anew .*: (.*)\n", capsys.readouterr().out)
+    assert notes == ["random_uniform/RandomUniform"]
+    del network["noise"]
+    network["output"]["from"] = "data"
+    make_engine(make_config(network=network), dev=False).finalize()
+    assert "random ops" not in capsys.readouterr().out
 
 
 def test_damaged_checkpoint_asked_for_is_an_error(tmp_path: Path) -> None:
@@ -363,19 +451,21 @@ def test_interrupt_saves_nothing(
 
 
 def test_extern_data_unlike_the_dataset_is_told_before_training(tmp_path: Path) -> None:
-    """The config says 3 inputs, the data has 5."""
+    """The config says 3 inputs, the data has 5: there is no session yet."""
     seqs = [{"data": numpy.zeros((4, 5), "float32"), "classes": numpy.zeros(4, "int32")}]
     dataset = make_dataset("train", seqs=seqs)
     dataset.num_outputs["data"] = (5, 2)
+    engine = Engine(make_config(tmp_path))
     with pytest.raises(ConfigError, match="key 'data' dim mismatch. The network expects 3, the dataset delivers 5"):
-        run_training(make_config(tmp_path), train=dataset)
+        engine.init_train_from_config(engine.config, train_data=dataset)
+    assert engine.graph is None
 
 
 def test_checkpoint_of_another_network_is_a_user_error(tmp_path: Path) -> None:
-    """5 inputs instead of 3: the parameter is named with both shapes."""
-    run_training(make_config(tmp_path, num_epochs=1))
+    """An LSTM of 3 in between that is then of 5: the parameter is named with both shapes."""
+    run_training(make_config(tmp_path, num_epochs=1, network=_LSTM))
     with pytest.raises(UserError, match=r"output/W: file \(3, 2\) float32, network \(5, 2\) float32"):
-        make_engine(make_config(tmp_path, num_inputs=5))
+        make_engine(make_config(tmp_path, network={**_LSTM, "lstm": {**_LSTM["lstm"], "n_out": 5}}))
 
 
 def test_import_takes_over_parameters_and_step(tmp_path: Path) -> None:

@@ -78,6 +78,29 @@ def test_targets_that_the_dataset_lacks_are_not_needed(engine: Engine, tmp_path:
         assert f["inputs"].shape == (3, 2)
 
 
+def test_sequences_without_frames_are_named(engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second of three and the last are empty: the file has the others, the log the tags of these."""
+    seqs = [{"data": numpy.zeros((n, 9), "float32")} for n in (3, 0, 2, 0)]
+    dataset = init_dataset({"class": "StaticDataset", "data": seqs, "name": "eval"})
+    engine.forward_to_hdf(dataset, str(tmp_path / "out.hdf"), batch_size=200)
+    assert "warning: no output for sequences without frames: seq-1, seq-3\n" in capsys.readouterr().out
+    with h5py.File(tmp_path / "out.hdf") as f:
+        assert f["inputs"].shape == (5, 2)
+
+
+def test_extern_data_may_come_from_the_dataset(dataset: Dataset, tmp_path: Path) -> None:
+    """The config says nothing about it: 9 features as the dataset has them, 306 frames."""
+    network = {"output": {"class": "linear", "n_out": 2, "from": "data"}}
+    opts = {"task": "forward", "device": "cpu", "allow_random_model_init": True, "tf_log_dir": None}
+    config = Config({**opts, "network": network})
+    engine = Engine(config)
+    engine.init_network_from_config(config, dataset=dataset)
+    engine.forward_to_hdf(dataset, str(tmp_path / "out.hdf"), batch_size=200)
+    engine.finalize()
+    with h5py.File(tmp_path / "out.hdf") as f:
+        assert f["inputs"].shape == (306, 2)
+
+
 def test_error_in_the_middle_leaves_no_file(engine: Engine, dataset: Dataset, tmp_path: Path) -> None:
     """Sequence 3 cannot be read."""
     get_data_slice = dataset.get_data_slice
@@ -91,6 +114,10 @@ def test_error_in_the_middle_leaves_no_file(engine: Engine, dataset: Dataset, tm
     with pytest.raises(OSError, match="disk gone"):
         engine.forward_to_hdf(dataset, str(tmp_path / "out.hdf"), batch_size=100)
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out.hdf").write_text("old")
+    with pytest.raises(OSError, match="disk gone"):
+        engine.forward_to_hdf(dataset, str(tmp_path / "out.hdf"), batch_size=100, overwrite=True)
+    assert list(tmp_path.iterdir()) == [tmp_path / "out.hdf"] and (tmp_path / "out.hdf").read_text() == "old"
 
 
 def test_unknown_output_layer_is_a_user_error(engine: Engine, dataset: Dataset, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import root, run_program, run_python
+from tests.program import default_sigint, root, run_program, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +106,15 @@ def _start(folder: Path, *args: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-u", str(root / "rnn.py"), "my.config", *args]
     out = open(folder / "out", "w")  # a file: nobody has to read it in time
     with out:
-        return subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=subprocess.DEVNULL, text=True)
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=env,
+            stdout=out,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            preexec_fn=default_sigint,
+        )
 
 
 @pytest.mark.parametrize(

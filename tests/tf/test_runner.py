@@ -6,6 +6,8 @@ import math
 import os
 import re
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -188,6 +190,53 @@ def test_sigterm_ends_the_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(runner.run_exception, SystemExit) and runner.device_crash_batch == 2
     out = capsys.readouterr().out
     assert "SystemExit(143) in step 2.\n" in out and "Exception" not in out and "Feed dict" not in out
+
+
+def test_mistakes_of_users_in_the_data_have_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    """A label 7 of 2: thread and step have the start of the text, all of it is what the program ends with."""
+    seqs = make_seqs(3, seed=1)
+    seqs[1]["classes"][0] = 7
+    engine = make_engine(make_config(max_seqs=1), train=make_dataset("train", seqs=seqs), dev=False)
+    runner = _runner(engine)
+    runner.run("eval")
+    assert "Correct the data, or the dim." in str(runner.run_exception)
+    out = capsys.readouterr().out
+    start = (
+        re.escape("UserError(\"Label out of range: data key 'classes' of sequence 'seq-1' of ") + r".{,40}\.\.\.\"\)"
+    )
+    assert re.search(rf"^Exception in DataProvider thread: {start}$", out, re.MULTILINE)
+    assert re.search(rf"^Exception {start} in step 1\. \(pid \d+\)$", out, re.MULTILINE)
+    assert "Correct the data" not in out
+
+
+def test_interrupt_does_not_wait_long_for_the_data(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sequence 5 hangs when Ctrl-C comes: a warning after the short time, here 0.1 seconds, not the long one."""
+    monkeypatch.setattr("returnn.tf.data_pipeline._JOIN_TIMEOUT_SECONDS_IN_HURRY", 0.1)
+    engine = make_engine(make_config(max_seqs=1), dev=False)
+    go_on, hangs = threading.Event(), threading.Event()
+    get_data_slice = engine.train_data.get_data_slice
+
+    def hang_at_5(seq_idx: int, *args: Any) -> numpy.ndarray:
+        if seq_idx == 5:
+            hangs.set()
+            go_on.wait(60)
+        return get_data_slice(seq_idx, *args)
+
+    def interrupt(**_values: Any) -> None:
+        assert hangs.wait(60)
+        raise KeyboardInterrupt
+
+    engine.train_data.get_data_slice = hang_at_5
+    runner = _runner(engine, extra_fetches={}, extra_fetches_callback=interrupt)
+    start = time.monotonic()
+    runner.run("eval")
+    assert time.monotonic() - start < 20
+    go_on.set()
+    assert isinstance(runner.run_exception, KeyboardInterrupt)
+    out = capsys.readouterr()
+    assert "The dataset still loads a batch and does not answer." in out.out + out.err
 
 
 def test_cancel_flag_ends_the_pass() -> None:
