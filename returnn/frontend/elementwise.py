@@ -16,7 +16,7 @@ from returnn.util.suggest import did_you_mean
 Value = Tensor | int | float | bool
 """A plain number has no dims and takes the dtype of the other operand."""
 
-_COMBINE_KINDS = {
+COMBINE_SYMBOLS = {
     "+": "add",
     "-": "sub",
     "*": "mul",
@@ -25,7 +25,8 @@ _COMBINE_KINDS = {
     "%": "mod",
     "**": "pow",
 }
-_BINARY = (
+"""symbol -> kind of :func:`combine`"""
+COMBINE_KINDS = (
     "add",
     "sub",
     "mul",
@@ -120,9 +121,9 @@ def combine(a: Value, kind: str, b: Value) -> Tensor:
     :param b: tensor, or a number
     :return: the dims of both. Labels stay labels.
     """
-    op = _COMBINE_KINDS.get(kind, kind)
-    if op not in _BINARY:
-        raise DimError("combine: unknown kind %r.%s" % (kind, did_you_mean(kind, _BINARY)))
+    op = COMBINE_SYMBOLS.get(kind, kind)
+    if op not in COMBINE_KINDS:
+        raise DimError("combine: unknown kind %r.%s" % (kind, did_you_mean(kind, COMBINE_KINDS)))
     dtype = None
     tensors = [x for x in (a, b) if isinstance(x, Tensor)]
     if op == "truediv" and tensors and "int" in tensors[0].dtype:

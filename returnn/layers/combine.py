@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
+from returnn.frontend.elementwise import COMBINE_KINDS, COMBINE_SYMBOLS
 from returnn.tensor import Tensor
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError, UserError
@@ -20,24 +21,6 @@ from .unify import common_layout, unify
 
 if TYPE_CHECKING:
     from returnn.network.network import Network
-
-_KINDS = {
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "maximum",
-    "minimum",
-    "logical_and",
-    "logical_or",
-} | {
-    "squared_difference",
-    "logaddexp",
-}
-_ALIASES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
 
 
 @layer_class("combine")
@@ -99,10 +82,10 @@ class CombineLayer(LayerBase):
         name = self.kind or ""
         if name == "eval":
             return self._evaluated(sources)
-        kind = "add" if name == "average" else _ALIASES.get(name, name)
-        function = None if kind in _KINDS else self.network.backend.function_by_name(kind)
-        if kind not in _KINDS and function is None:
-            known = sorted(_KINDS | {"average", "eval"})
+        kind = "add" if name == "average" else COMBINE_SYMBOLS.get(name, name)
+        function = None if kind in COMBINE_KINDS else self.network.backend.function_by_name(kind)
+        if kind not in COMBINE_KINDS and function is None:
+            known = sorted({*COMBINE_KINDS, "average", "eval"})
             raise ConfigError("unknown kind %r.%s Kinds: %s" % (self.kind, did_you_mean(kind, known), ", ".join(known)))
         y = sources[0]
         for x in sources[1:]:

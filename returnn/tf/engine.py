@@ -579,18 +579,7 @@ class Engine(EngineBase):
         init_seq_order: bool = True,
         lr_control_update_scores: bool = True,
     ) -> None:
-        """
-        Computes losses and errors on all evaluation datasets.
-
-        :param output_file: gets ``{dataset: {"error": {..}, "score": {..}}}``
-        :param output_per_seq_file: gets a line a sequence of the only evaluation dataset
-        :param loss_name: of which loss. Default: the only one
-        :param output_per_seq_format: fields of a line, see :mod:`returnn.tf.eval_per_seq`. Default: ``["score"]``
-        :param output_per_seq_file_format: "txt" or "py"
-        :param skip_already_evaluated: leave out what has scores for this epoch
-        :param init_seq_order: start the epoch of the datasets
-        :param lr_control_update_scores: put the scores into the learning-rate file
-        """
+        """See the base class; files by sequence are those of :mod:`returnn.tf.eval_per_seq`."""
         if output_per_seq_file and len(self.eval_datasets) != 1:
             raise ConfigError(
                 "eval_output_file_per_seq: exactly one dataset to evaluate is needed, but there are %i: %s"
@@ -657,16 +646,7 @@ class Engine(EngineBase):
         output_layer: str | None = None,
         overwrite: bool = False,
     ) -> None:
-        """
-        Writes the output of a layer for each sequence.
-
-        :param data: initialized
-        :param output_file: must not exist, unless ``overwrite``
-        :param combine_labels: must be empty
-        :param batch_size: in frames. Default: that of the config
-        :param output_layer: name. Default: the output layer of the network
-        :param overwrite: the file may exist, and is replaced when the new one is complete
-        """
+        """See the base class; ``combine_labels`` must be empty."""
         if combine_labels:
             raise ConfigError("combine_labels is not supported. Remove it from the config.")
         forward_to_hdf(
