@@ -53,8 +53,9 @@ def ctc_loss(
 
 def _loss_of_blanks(logits: tf.Tensor, logit_lens: tf.Tensor) -> tf.Tensor:
     """:return: [B], -log p of the alignment of blanks alone"""
-    blank = tf.nn.log_softmax(logits)[:, :, -1]
     mask = tf.transpose(tf.sequence_mask(logit_lens, tf.shape(logits)[0]))
+    valid = tf.where(mask[:, :, tf.newaxis], logits, 0.0)  # or NaN behind the end would come back in the gradient
+    blank = tf.nn.log_softmax(valid)[:, :, -1]
     return -tf.reduce_sum(tf.where(mask, blank, 0.0), axis=0)
 
 

@@ -123,7 +123,8 @@ def test_more_labels_than_frames() -> None:
 @pytest.mark.parametrize("labels", [[[1, 2], [3, 0]], [[], []]])
 def test_without_labels_all_frames_are_blank(labels: list[list[int]]) -> None:
     """The first sequence has 2 frames of 4 equal classes: p = 1/16, gradient 1/4 - 1 for the blank, 1/4 for others."""
-    logits, logit_lens = tf.zeros([3, 2, 4]), tf.constant([2, 3])
+    logits = tf.constant(numpy.array([[[0.0] * 4] * 2] * 2 + [[[numpy.nan] * 4, [0.0] * 4]], "float32"))
+    logit_lens = tf.constant([2, 3])
     label_lens = tf.constant([0, len(labels[1]) and 1])
     loss = ctc_loss(logits, logit_lens, tf.constant(labels, tf.int32), label_lens)
     value, grad = run((loss, tf.gradients(loss, logits)[0]))
