@@ -29,7 +29,12 @@ class TFNetwork(Network, ParamValues):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        if self.parent_net is None:
+        outside = self.parent_net
+        if isinstance(outside, TFNetwork):
+            self.global_train_step_var = outside.global_train_step_var
+            self.global_train_step = outside.global_train_step
+            self._post_control_dependencies = outside._post_control_dependencies
+        else:
             self._epoch_step: Any = None
             self.global_train_step_var = _global_step_var()
             # read once, before the updater counts on
@@ -41,13 +46,6 @@ class TFNetwork(Network, ParamValues):
         extern_data = ExternData()
         extern_data.init_from_config(self._config, auto_create_placeholders=True)
         return extern_data
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("global_train_step", "global_train_step_var", "_post_control_dependencies") and self.__dict__.get(
-            "parent_net"
-        ):
-            return getattr(self.get_root_network(), name)
-        raise AttributeError("%s has no attribute %r" % (type(self).__name__, name))
 
     def step_for_noise(self) -> Any:
         return self.global_train_step
