@@ -598,4 +598,4 @@ def test_gradient_equals_differences_of_the_reference(case: Case) -> None:
                     moved[number][index] += sign * step
                     ends.append(numpy.sum(case.reference(*moved)))
                 at[index] += (ends[0] - ends[1]) / (2 * step)
-        numpy.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-3)
+        numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
