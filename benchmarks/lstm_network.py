@@ -1,4 +1,4 @@
-"""Step time of an LSTM layer in a network, next to its six matrix products alone: 100 frames, batch 32, batch-major data.
+"""Step time of an LSTM layer in a network, next to its six matrix products alone: 100 frames, batch 32, batch-major.
 
     python -m benchmarks.lstm_network [--units 512] [--threads 2]
 
