@@ -41,6 +41,8 @@ class LayerBase:
     """name in configs"""
     _default_source: str | None = "data"
     """what a missing ``from`` means in old configs; None: no source"""
+    _layer_options: tuple[str, ...] = ()
+    """options that name a layer, or a list of layers; ``compute`` finds the layers there, see :func:`_output_of`"""
 
     n_out: int | None = None
     """output dim; must be that of the output"""
@@ -110,9 +112,21 @@ class LayerBase:
         """
         self._set_opts(name=name, network=network, sources=sources, opts=opts)
         self.output = output
+        self._compute_output()
+        network.layer_made(self)
+
+    def _compute_output(self) -> None:
         if type(self).compute is not LayerBase.compute:
             value = self.compute(*self._inputs())
-            self.output.raw_tensor = self._in_layout_of(value, output)
+            self.output.raw_tensor = self._in_layout_of(value, self.output)
+
+    def compute_again(self) -> None:
+        """On a backend that computes at once: the output of this step, from that of the sources."""
+        self._read_sources()
+        self._compute_output()
+
+    def _read_sources(self) -> None:
+        """What the layer takes from its sources before it computes."""
 
     def _set_opts(self, *, name: str, network: Network, sources: Sequence[LayerBase], opts: dict[str, Any]) -> None:
         self.name = name
@@ -120,6 +134,7 @@ class LayerBase:
         self.sources = list(sources)
         self.kwargs = opts
         self._params: dict[str, Any] = {}
+        self._param_inits: dict[str, Any] = {}
         self._reused_params: dict[str, Any] = {}
         self.param_trainable: dict[str, bool] = {}
         self.stats: dict[str, Any] = {}
@@ -151,9 +166,24 @@ class LayerBase:
         """
         :return: arguments of ``compute``
         """
-        if self._is_template:
-            return [s.output.copy_template() for s in self.sources]
-        return [s.output for s in self.sources]
+        return [self._output_of(source) for source in self.sources]
+
+    def _output_of(self, layer: LayerBase) -> Tensor:
+        """
+        :param layer: a source, or what one of the ``_layer_options`` names
+        :return: its output; within a template run without value
+        """
+        return layer.output.copy_template() if self._is_template else layer.output
+
+    def used_layers(self) -> list[LayerBase]:
+        """
+        :return: whose outputs this one computes with: sources, and what options name
+        """
+        named: list[Any] = []
+        for key in self._layer_options:
+            value = getattr(self, key, None)
+            named += value if isinstance(value, (list, tuple)) else [value]
+        return self.sources + [layer for layer in named if isinstance(layer, LayerBase)]
 
     @classmethod
     def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
@@ -165,6 +195,12 @@ class LayerBase:
         :param get_layer: name -> layer
         """
         d["sources"] = [get_layer(name) for name in cls._source_names(d, network)]
+        for key in cls._layer_options:
+            value = d.get(key)
+            if isinstance(value, str):
+                d[key] = get_layer(value)
+            elif isinstance(value, (list, tuple)):
+                d[key] = [get_layer(item) if isinstance(item, str) else item for item in value]
         if isinstance(d.get("reuse_params"), (str, dict)):
             d["reuse_params"] = ReuseParams.from_config(
                 d["reuse_params"],
@@ -208,7 +244,7 @@ class LayerBase:
             output = layer.compute(*layer._inputs()).copy_template()
             output = layer._with_default_markers(output)
         output.name = layer.output_name
-        output.available_for_inference = all(s.output.available_for_inference for s in sources)
+        output.available_for_inference = all(s.output.available_for_inference for s in layer.used_layers())
         return apply_out_type(layer, output)
 
     # ---- output
@@ -229,7 +265,7 @@ class LayerBase:
     def _with_default_markers(self, output: Tensor) -> Tensor:
         """time of the sources, if the output has that dim, else its first dynamic dim"""
         if output.time_dim_axis is None and output.have_batch_axis():
-            times = [s.output.time_dim for s in self.sources if s.output.time_dim is not None]
+            times = [s.output.time_dim for s in self.used_layers() if s.output.time_dim is not None]
             dims = [d for d in times if d in output.dims and d != output.feature_dim]
             dims += [d for d in output.dims if d.is_dynamic and d != output.feature_dim]
             if dims:
@@ -309,7 +345,9 @@ class LayerBase:
         key = "/".join(x for x in (scope, name) if x)
         own_name = "/".join(x for x in (self.scope, key) if x)
         trainable = self.trainable if trainable is None else trainable and self.trainable
-        param_init = parse_initializer(init, layer=self)  # takes its seed also if the parameter is one of another layer
+        if key not in self._param_inits:  # it takes its seed once, also if the parameter is one of another layer
+            self._param_inits[key] = parse_initializer(init, layer=self)
+        param_init = self._param_inits[key]
 
         def create(full_name: str) -> tuple[Any, Any]:
             shape = [d.require_static() for d in dims]

@@ -65,9 +65,13 @@ class ConcatInputLayer(LayerBase):
 
     def _set_opts(self, **kwargs: Any) -> None:
         super()._set_opts(**kwargs)
-        has_input = self.sources and not self._is_template
-        self.input_data: Any = self._joined_input() if has_input else None
+        self.input_data: Any = None
         """sources joined, with dropout; a Tensor. Layers of users compute with it"""
+        self._read_sources()
+
+    def _read_sources(self) -> None:
+        if self.sources and not self._is_template:
+            self.input_data = self._joined_input()
 
     def _inputs(self) -> list[Tensor]:
         if not self.sources:

@@ -48,3 +48,6 @@ class InternalLayer(LayerBase):
 
     def __init__(self, *, name: str, network: Any, output: Tensor, **opts: Any):
         super().__init__(name=name, network=network, output=output, **opts)
+
+    def compute_again(self) -> None:
+        pass  # whoever made it gives it its value

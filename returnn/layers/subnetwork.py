@@ -44,10 +44,10 @@ class SubnetworkLayer(ConcatInputLayer):
 
     def _set_opts(self, **kwargs: Any) -> None:
         LayerBase._set_opts(self, **kwargs)  # the input is made once, by the network inside
-        inner = self._inner_output
-        self.output_before_activation = inner.output_before_activation
-        self.output_loss = inner.output_loss
-        self.subnet = inner.network
+        self.subnet = self._inner_output.network
+
+    def _read_sources(self) -> None:
+        pass
 
     @property
     def params(self) -> dict[str, Any]:
@@ -64,8 +64,12 @@ class SubnetworkLayer(ConcatInputLayer):
         return []
 
     def compute(self) -> Tensor:
-        output = self._inner_output.output
-        return output.copy_template() if self._is_template else output
+        inner = self._inner_output
+        if self._is_template:
+            return inner.output.copy_template()
+        self.output_before_activation = inner.output_before_activation
+        self.output_loss = inner.output_loss
+        return inner.output
 
     def _with_default_markers(self, output: Tensor) -> Tensor:
         return output

@@ -253,7 +253,8 @@ class _Checker:
             sure, names = [], _strings(desc)  # any of them may be a layer
         else:
             sure = self._sure_names(scope, name, desc, cls)
-            names = sure + _strings([desc.get(key) for key in _SOURCES_BESIDES_FROM])
+            keys = (*_SOURCES_BESIDES_FROM, *(cls._layer_options if cls else ()))
+            names = sure + _strings([desc.get(key) for key in keys])
             if self._builds_loss(desc) and isinstance(desc.get("loss_opts"), dict):
                 names += _strings(desc["loss_opts"].get("custom_inv_norm_factor"))
         for source in names:

@@ -157,17 +157,32 @@ def _create(net: Network, name: str, cls: type[LayerBase], opts: dict[str, Any])
         return DataNotAvailableLayer(name=name, network=net, output=output, sources=opts.get("sources", ()))
     layer = cls(**kwargs, output=output)
     _check_value(layer, output.copy_template())
-    layer.post_init()
-    net.finish_layer(layer)
-    if layer.register_as_extern_data:
-        net.register_extern_data(layer.register_as_extern_data, layer.output)
+    finish(layer)
     return layer
+
+
+def finish(layer: LayerBase) -> None:
+    """
+    What comes behind the computation of an output.
+
+    :param layer: its output is there
+    """
+    layer.post_init()
+    layer.network.finish_layer(layer)
+    if layer.register_as_extern_data:
+        layer.network.register_extern_data(layer.register_as_extern_data, layer.output)
 
 
 def _check_value(layer: LayerBase, template: Tensor) -> None:
     """What the classes of users do may not be what they said."""
     output = layer.output
-    if output.raw_tensor is None:
+    if not layer.network.computes_at_construction:
+        if type(layer).compute is LayerBase.compute and not type(layer).layer_class.startswith(":"):
+            raise ConfigError(
+                "%s computes in __init__, which works for TensorFlow graphs only: on backend %r a layer has compute()"
+                % (type(layer).__name__, layer.network.backend.name)
+            )
+    elif output.raw_tensor is None:
         raise ConfigError("%s.__init__ must set self.output.placeholder" % type(layer).__name__)
     if (output.time_dim_axis, output.feature_dim_axis) != (template.time_dim_axis, template.feature_dim_axis):
         raise ConfigError(

@@ -27,8 +27,14 @@ class LossHolder:
         self.loss = loss
         self.layer = layer
         self._cache: dict[str, Any] = {}
-        target = get_target_value(layer) if loss.need_target else None
-        loss.init(layer.output, layer.output_before_activation, target, layer)
+        self.init()
+
+    def init(self) -> None:
+        """Takes output and target of this step."""
+        self._cache.clear()
+        layer = self.layer
+        target = get_target_value(layer) if self.loss.need_target else None
+        self.loss.init(layer.output, layer.output_before_activation, target, layer)
 
     def get_layer(self) -> LayerBase:
         """

@@ -1,9 +1,13 @@
-"""Network: the layers of one layer dict, their parameters, losses and constraints. Independent of the backend."""
+"""Network: the layers of one layer dict, their parameters, losses and constraints.
+
+On a backend that computes at once (PyTorch, numpy), it is built once and computed in each :func:`Network.step`. A
+subclass may compute while it builds instead, as that for TensorFlow graphs does.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -15,7 +19,8 @@ from returnn.layers.reuse_params import UnbuiltLayer
 from returnn.log import log
 from returnn.tensor import Dim, DimKind, Tensor, batch_dim
 from returnn.tensor.backend import Backend
-from returnn.util.errors import ConfigError
+from returnn.tensor.run_table import run_table_ctx
+from returnn.util.errors import ConfigError, UserError
 
 from .construct import construct_all
 from .description import describe
@@ -25,6 +30,7 @@ from .lookup import find_layer, find_param_owner, layer_not_found
 from .loss_holder import LossHolder
 from .losses import make_holders, make_loss
 from .params import ParamStore
+from .step import Steps
 
 _current: list[Network] = []
 
@@ -34,6 +40,8 @@ class Network:
     root."""
 
     backend: Backend
+    computes_at_construction = False
+    """layers have values once they are built; else within a :func:`step`"""
 
     def __init__(
         self,
@@ -46,6 +54,7 @@ class Network:
         parent_layer: LayerBase | None = None,
         parent_net: Network | None = None,
         name: str | None = None,
+        backend: Backend | None = None,
     ):
         """
         :param config: the global one by default
@@ -57,7 +66,12 @@ class Network:
         :param parent_layer: of a sub-network
         :param parent_net: of a sub-network
         :param name: "root" by default
+        :param backend: that computes; of the parent, or of the class, by default
         """
+        if backend is not None:
+            self.backend = backend
+        elif parent_net is not None:
+            self.backend = parent_net.backend
         self.parent_net = parent_net
         self.parent_layer = parent_layer
         self.name = name or ("root" if parent_net is None else "")
@@ -86,6 +100,7 @@ class Network:
         """(layer, network, other layer): it takes parameters of the other one, which depends on it and so is built
         later"""
         self._param_store = ParamStore()
+        self._steps = Steps(self) if parent_net is None else parent_net._steps
         self._objective: Any = None
         self._all_trainable = True
         self._run_opts: dict[str, Any] = {}
@@ -185,16 +200,48 @@ class Network:
         before = dict(self.layers), dict(self.subnets), set(self.used_data_keys), self.random.get_state()
         self._all_trainable = net_dict.get("#trainable", True) is not False
         try:
-            with self.run_ctx():
+            with self._construction_ctx(), self.run_ctx():
                 construct_all(self, net_dict)
                 self.losses = make_holders(self)
         except BaseException:  # so that another dict can be tried
+            self._steps.forget()
             self.layers, self.subnets, self.used_data_keys, random_state = before
             self.random.set_state(random_state)
             self.unbuilt_owners.clear()
             raise
 
     construct_from = construct_from_dict
+
+    def _construction_ctx(self) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if self.computes_at_construction else run_table_ctx()
+
+    def layer_made(self, layer: LayerBase) -> None:
+        """
+        :param layer: of this network; all that it depends on was made before
+        """
+        if not self.computes_at_construction:
+            self._steps.add(layer)
+
+    @property
+    def has_values(self) -> bool:
+        """whether layers are computed now, with values; else they are only built"""
+        return self.computes_at_construction or self._steps.is_running
+
+    def step(
+        self, data: Mapping[str, Any], *, train: bool, global_train_step: Any = 0, epoch_step: Any = 0
+    ) -> contextlib.AbstractContextManager[None]:
+        """
+        Inside, all layers and losses have the values of this step. Gradients are to be computed inside, too; at its end
+        the running statistics of layers change.
+
+        :param data: ``KEY`` -> raw value and ``KEY:size<axis>`` -> lengths, as
+            :meth:`TensorDict.as_raw_tensor_dict` names them
+        :param train: the train flag
+        :param global_train_step: int, or raw int scalar
+        :param epoch_step: int: step within the epoch, from 0
+        """
+        assert self.parent_net is None and not self.computes_at_construction
+        return self._steps.step(data, train=train, global_train_step=global_train_step, epoch_step=epoch_step)
 
     @contextlib.contextmanager
     def run_ctx(self) -> Iterator[None]:
@@ -214,7 +261,7 @@ class Network:
         """
         :return: global train step: int or raw scalar
         """
-        return 0
+        return self._steps.global_train_step
 
     def seed_for_noise(self) -> int:
         """
@@ -254,6 +301,14 @@ class Network:
         :param what: for the message
         :return: x; where the lengths of a pair differ the step fails
         """
+        if not self.has_values:
+            return x
+        for a, b in dims:
+            if a.dyn_size is None or b.dyn_size is None or a.dyn_size is b.dyn_size:
+                continue
+            found, wanted = self.backend.to_numpy(a.dyn_size), self.backend.to_numpy(b.dyn_size)
+            if found.tolist() != wanted.tolist():
+                raise UserError("%s: %s, but the others %s" % (what, found.tolist(), wanted.tolist()))
         return x
 
     def observe(self, function: Callable[..., None], raws: Sequence[Any], value: Any) -> Any:
@@ -263,7 +318,9 @@ class Network:
         :param value: in the steps that compute this one
         :return: value
         """
-        raise NotImplementedError
+        if self.has_values:
+            function(*[self.backend.to_numpy(raw) for raw in raws])
+        return value
 
     def add_layer(self, name: str, layer: LayerBase) -> None:
         """
@@ -485,7 +542,8 @@ class Network:
         :param raw_value: to this
         :param only_in_training: not in evaluation
         """
-        raise NotImplementedError
+        if self.train_flag or not only_in_training:
+            self._steps.add_update(var, raw_value)
 
     def register_post_control_dependencies(self, ops: list[Any]) -> None:
         """
@@ -497,7 +555,7 @@ class Network:
         """
         :return: raw int scalar: step within the epoch, from 0
         """
-        raise NotImplementedError
+        return self.backend.convert(self._steps.epoch_step, "int64")
 
     # ---- training
 
@@ -540,6 +598,12 @@ class Network:
         See :func:`returnn.network.losses.make_loss`.
         """
         make_loss(self, d, get_layer)
+
+    def take_losses(self) -> None:
+        """Layers have new values: losses, too."""
+        self._objective = None
+        for holder in self.get_losses():
+            holder.init()
 
     def get_losses(self) -> list[LossHolder]:
         """

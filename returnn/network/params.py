@@ -75,6 +75,12 @@ class ParamStore:
             if trainable in (None, entry.trainable) and saveable in (None, entry.saveable)
         ]
 
+    def named(self) -> dict[str, Any]:
+        """
+        :return: variables by full name, sorted
+        """
+        return {name: entry.var for name, entry in sorted(self._entries.items())}
+
     def count(self) -> int:
         """
         :return: number of numbers

@@ -51,6 +51,10 @@ class Backend:
         """int where static"""
         raise self._missing("size_of_axis")
 
+    def to_numpy(self, x: Raw) -> Any:
+        """the value, of a backend that computes at once"""
+        raise self._missing("to_numpy")
+
     # ---- shape
 
     def transpose(self, x: Raw, perm: Sequence[int]) -> Raw:
@@ -128,6 +132,10 @@ class Backend:
         :return: the variable, and its value
         """
         raise self._missing("create_parameter")
+
+    def assign(self, var: Any, value: Raw) -> None:
+        """another value of a parameter, on a backend that computes at once; gradients do not see it"""
+        raise self._missing("assign")
 
     # ---- element-wise
 

@@ -124,6 +124,9 @@ class NumpyBackend(Backend):
     def size_of_axis(self, x: Raw, axis: int) -> Size:
         return x.shape[axis]
 
+    def to_numpy(self, x: Raw) -> Any:
+        return numpy.asarray(x)
+
     # ---- shape
 
     def transpose(self, x: Raw, perm: Sequence[int]) -> Raw:
@@ -202,6 +205,9 @@ class NumpyBackend(Backend):
         seed = zlib.crc32(name.encode("utf8")) if init.seed is None else init.seed
         value = numpy.asarray(init.draw(tuple(shape), numpy.random.RandomState(seed))).astype(dtype)
         return value, value
+
+    def assign(self, var: Any, value: Raw) -> None:
+        var[...] = value
 
     # ---- element-wise
 

@@ -82,7 +82,16 @@ def param_value(name: str, var: Any, scale: float, seed: int) -> numpy.ndarray:
     """
     :return: a function of name and shape: normal, ``scale`` wide; variances are positive, counters zero
     """
-    shape, dtype = tuple(var.shape.as_list()), numpy.dtype(var.dtype.base_dtype.as_numpy_dtype)
+    dtype = numpy.dtype(var.dtype.base_dtype.as_numpy_dtype)
+    return param_value_of_shape(name, tuple(var.shape.as_list()), dtype, scale, seed)
+
+
+def param_value_of_shape(
+    name: str, shape: tuple[int, ...], dtype: numpy.dtype, scale: float, seed: int
+) -> numpy.ndarray:
+    """
+    :return: see :func:`param_value`
+    """
     if dtype.kind != "f":
         return numpy.zeros(shape, dtype)
     random = numpy.random.RandomState((zlib.crc32(name.encode("utf8")) + seed) % 2**31)

@@ -26,6 +26,7 @@ class TFNetwork(Network, ParamValues):
     """See :class:`Network`. Parameters are variables of the current graph, named as in checkpoints."""
 
     backend = backend
+    computes_at_construction = True
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
