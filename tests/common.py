@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
+import pytest
 
 from returnn.tensor import Dim, Tensor
 from returnn.tensor.run_table import run_table_ctx
 
-BACKENDS = ("numpy", "tf")
+BACKENDS = ("numpy", "tf", "torch")
+"""What :func:`run_rf` knows; torch, an extra, skips the test where it is not installed."""
 
 Feed = Mapping[Any, Any]
 """Name of an input -> array in the order of its dims; dynamic dim -> its lengths [batch]."""
@@ -36,15 +38,15 @@ def run_rf(
     gradients: bool = False,
 ) -> Result:
     """
-    :param backend: template, numpy or tf. TensorFlow builds one graph for all feeds.
+    :param backend: template, or one of BACKENDS. TensorFlow builds one graph for all feeds.
     :param function: gets the inputs, with values
     :param inputs: templates, with different names
     :param feeds: their values
-    :param gradients: TensorFlow only
+    :param gradients: not with numpy
     """
     if backend == "template":
         return Result(function(*inputs), [], [])
-    return (_run_numpy if backend == "numpy" else _run_tf)(function, inputs, feeds, gradients)
+    return {"numpy": _run_numpy, "tf": _run_tf, "torch": _run_torch}[backend](function, inputs, feeds, gradients)
 
 
 def _run_numpy(
@@ -73,11 +75,33 @@ def _run_tf(
         fetches = [y.raw_tensor]
         if gradients:
             total = tf.reduce_sum(mask_all(y).raw_tensor)
-            fetches += tf.gradients(total, [placeholders[x.name] for x in inputs if x.dtype == "float32"])
+            smooth = [placeholders[x.name] for x in inputs if x.dtype == "float32"]
+            fetches += map(tf.convert_to_tensor, tf.gradients(total, smooth, unconnected_gradients="zero"))
         session.run(v1.global_variables_initializer())
         fed = [{placeholders[key]: value for key, value in feed.items()} for feed in feeds]
         results = [session.run(fetches, feed) for feed in fed]
     return Result(y.copy_template(), [r[0] for r in results], [r[1:] for r in results])
+
+
+def _run_torch(
+    function: Callable[..., Tensor], inputs: Sequence[Tensor], feeds: Sequence[Feed], gradients: bool
+) -> Result:
+    torch = pytest.importorskip("torch", reason="the extra torch is not installed")
+    import returnn.torch.backend  # noqa: F401, PLC0415 - slow to import
+
+    values, all_gradients = [], []
+    for feed in feeds:
+        with run_table_ctx():
+            set_lens({key: torch.tensor(numpy.asarray(n, "int32")) for key, n in feed.items() if isinstance(key, Dim)})
+            raw_inputs = [torch.tensor(numpy.asarray(feed[x.name], x.dtype)) for x in inputs]
+            smooth = [raw.requires_grad_() for raw in raw_inputs if gradients and raw.dtype == torch.float32]
+            y = function(*[x.like(raw) for x, raw in zip(inputs, raw_inputs, strict=True)])
+            if gradients:
+                total = mask_all(y).raw_tensor.sum()
+                gradient = torch.autograd.grad(total, smooth, materialize_grads=True)
+                all_gradients.append([g.numpy() for g in gradient])
+        values.append(y.raw_tensor.detach().numpy())
+    return Result(y.copy_template(), values, all_gradients)
 
 
 def set_lens(lens: Mapping[Dim, Any]) -> None:

@@ -8,9 +8,13 @@ without values (templates) give results without values.
 
 from returnn.tensor import Dim, DimError, Tensor, TensorDict, batch_dim, single_step_dim
 
-from . import init
+from . import audio, init
+from .alignment import Fsa, ctc_best_path, ctc_fsa, fsa_best_path, fsa_full_sum, staircase_fsa
+from .attention import dot_attention, relative_positions, sinusoidal_encoding, sinusoidal_positional_encoding
+from .conv import conv, make_conv_out_spatial_dims, pool, transposed_conv
 from .elementwise import (
     abs,
+    angle,
     cast,
     ceil,
     clip_by_value,
@@ -18,6 +22,7 @@ from .elementwise import (
     combine,
     common_dims,
     compare,
+    conj,
     cos,
     elu,
     exp,
@@ -25,21 +30,28 @@ from .elementwise import (
     floor,
     gelu,
     identity,
+    identity_after,
+    imag,
     log,
     log1p,
     log_sigmoid,
     logical_and,
     logical_not,
     logical_or,
+    make_complex,
     maximum,
     minimum,
     neg,
+    real,
     reciprocal,
     relu,
     relu_square,
     round,
     rsqrt,
+    safe_exp,
     safe_log,
+    scaled_gradient,
+    scaled_gradient_ext,
     selu,
     sigmoid,
     sign,
@@ -54,32 +66,58 @@ from .elementwise import (
     tanh,
     where,
 )
+from .gradient import gradient, synthetic_gradient, watched
+from .indexing import (
+    cumsum,
+    gather,
+    lengths_along,
+    masked_select,
+    scatter,
+    search_sorted,
+    slice_nd,
+    top_k,
+)
+from .join import concat, concat_features, split, stack, unstack
 from .loss import (
     collapse_repeated,
-    ctc_best_path,
+    ctc_best_path_score,
     ctc_decode,
     ctc_full_sum,
     ctc_loss,
+    ctc_loss_v1,
     edit_distance,
+    sentence_bleu,
     sparse_softmax_cross_entropy,
 )
+from .masking import masked_fill
 from .matmul import dot, matmul
-from .nn import dropout, layer_norm, log_softmax, moments, pool, softmax, zero_large_gradient
+from .nn import dropout, layer_norm, log_softmax, masked_softmax, moments, normalize, softmax, zero_large_gradient
+from .noise import add_normal_noise
 from .operators import Tensor as _Tensor  # installs the operators
+from .packing import pack_padded, pad_packed, places_along, range_over_dim, unflatten_nd
+from .random import (
+    random,
+    random_normal,
+    random_state_from_seed,
+    random_state_of_step,
+    random_truncated_normal,
+    random_uniform,
+)
 from .rec import lstm, rnn
 from .reduce import reduce, reduce_argmax, reduce_max, reduce_mean, reduce_min, reduce_out, reduce_sum
 from .run_ctx import RunCtx, get_run_ctx, run_ctx
+from .sampling import expected_counts, sample_without_replacement
+from .sequences import pad, repeat, reverse_sequence, shift_left, shift_right
 from .shape import (
-    concat,
-    concat_features,
     expand_dim,
-    gather,
     merge_dims,
     replace_dim,
+    reshape,
     slice,
     split_dims,
     squeeze,
-    window,
 )
+from .signal import complex_as_real, dct, istft, real_as_complex, stft
+from .windows import chunk, fold, resize, unchunk, window
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -55,6 +55,14 @@ class Constant(ParamInit):
 
 
 @dataclass(frozen=True)
+class Computed(ParamInit):
+    """What a graph computes, without data. Not for backends that compute at once, which have the value itself."""
+
+    raw: Any
+    """tensor of the graph"""
+
+
+@dataclass(frozen=True)
 class VarianceScaling(ParamInit):
     """Variance ``scale / fan``, where fan is that of the input (fan_in), the output (fan_out) or the mean (fan_avg)."""
 
@@ -81,6 +89,32 @@ class VarianceScaling(ParamInit):
         if self.distribution == "untruncated_normal":
             return rnd.normal(0.0, math.sqrt(variance), size=shape)
         return _truncated_normal(shape, rnd) * (math.sqrt(variance) / TRUNCATED_STDDEV)
+
+
+@dataclass(frozen=True)
+class VarianceScalingNonZero(VarianceScaling):
+    """Like :class:`VarianceScaling`, moved away from zero: x becomes (1 - f) x + f sign(x) limit, so that no absolute
+    value is below f * limit. The limit is where the uniform distribution ends, and two standard deviations of the
+    normal one."""
+
+    non_zero_fraction: float = 0.5
+    """f, in [0, 1]"""
+
+    def limit(self, shape: Sequence[int]) -> float:
+        """
+        :return: no value is larger
+        """
+        factor = math.sqrt(3.0) if self.distribution == "uniform" else 2.0
+        return factor * math.sqrt(self.variance(shape))
+
+    def draw(self, shape: tuple[int, ...], rnd: numpy.random.RandomState) -> numpy.ndarray:
+        """see the class"""
+        limit, fraction = self.limit(shape), self.non_zero_fraction
+        if self.distribution == "uniform":
+            values = rnd.uniform(-limit, limit, size=shape)
+        else:
+            values = _truncated_normal(shape, rnd) * (limit / 2)
+        return values * (1 - fraction) + numpy.sign(values) * (fraction * limit)
 
 
 @dataclass(frozen=True)
@@ -137,6 +171,41 @@ class Identity(ParamInit):
         """nothing is drawn"""
         rows, columns = shape
         return numpy.eye(rows, columns) * self.gain
+
+
+def gammatone_filterbank(
+    *,
+    num_channels: int,
+    length: float,
+    sample_rate: float = 16000,
+    freq_max: float = 7500.0,
+    freq_min: float = 100.0,
+    normalization: bool = True,
+) -> numpy.ndarray:
+    """
+    Filters as the ear has them: t^3 exp(-2 pi t b(f)) cos(2 pi t f), with the equivalent rectangular bandwidth
+    b(f) = 24.7 (1 + 4.37 f / 1000). The centers f are equally distant on the scale log(f / 165.4 + 0.88).
+
+    :param num_channels: number of filters
+    :param length: seconds
+    :param sample_rate: samples a second
+    :param freq_max: Hz, of the last filter
+    :param freq_min: Hz, of the first filter
+    :param normalization: the largest response of each filter to 512 frequencies is 1
+    :return: [samples, num_channels]; the first sample is that at t = 1 / sample_rate
+    """
+    time = numpy.arange(1, int(length * sample_rate) + 1)[:, None] / sample_rate
+    scale, offset = 165.4, 0.88
+    first, last = (math.log10(frequency / scale + offset) for frequency in (freq_min, freq_max))
+    centers = scale * (10 ** numpy.linspace(first, last, num_channels) - offset)
+    bandwidths = 24.7 * (1 + 4.37e-3 * centers)
+    filters = time**3 * numpy.exp(-2 * math.pi * bandwidths * time) * numpy.cos(2 * math.pi * centers * time)
+    if normalization:
+        num = 512
+        padded = numpy.pad(filters, [(0, -len(filters) % (2 * num)), (0, 0)])
+        folded = padded.reshape(-1, 2 * num, num_channels).sum(0)  # has the same response at these frequencies
+        filters = filters / numpy.abs(numpy.fft.rfft(folded, axis=0)[:num]).max(0)
+    return filters
 
 
 def fans(shape: Sequence[int]) -> tuple[float, float]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from returnn.tensor import Dim, DimError, Tensor, batch_dim
 from returnn.tensor.backend import backend_of_all, template_backend
+from returnn.util import bleu
 
+from .elementwise import compare, where
+from .lengths import raw_lens
 from .shape import require_dims
 
 
@@ -30,10 +34,51 @@ def sparse_softmax_cross_entropy(logits: Tensor, *, labels: Tensor, axis: Dim) -
 
 
 def ctc_loss(
+    *,
+    logits: Tensor,
+    logits_normalized: bool = False,
+    targets: Tensor,
+    input_spatial_dim: Dim,
+    targets_spatial_dim: Dim,
+    blank_index: int,
+    max_approx: bool = False,
+    label_loop: bool = True,
+) -> Tensor:
+    """
+    -log p(targets | logits), summed over all alignments (Graves et al., 2006).
+
+    :param logits: [batch, input_spatial_dim, its feature dim] in any order
+    :param logits_normalized: they are log probabilities already
+    :param targets: int [batch, targets_spatial_dim] in any order
+    :param input_spatial_dim: frames; its lengths count
+    :param targets_spatial_dim: labels; its lengths count
+    :param blank_index: negative: from the end
+    :param max_approx: only the best alignment
+    :param label_loop: a label may last several frames, so equal neighbours need a blank between them
+    :return: [batch]; 0, without gradient, where there is no alignment
+    """
+    axis = logits.feature_dim
+    assert axis is not None, logits
+    opts: dict[str, Any] = {
+        "axis": axis,
+        "labels": targets,
+        "input_spatial_dim": input_spatial_dim,
+        "target_spatial_dim": targets_spatial_dim,
+        "blank_index": blank_index,
+        "label_loop": label_loop,
+        "logits_normalize": not logits_normalized,
+    }
+    if not max_approx:
+        return ctc_full_sum(logits, zero_infinity=True, **opts)
+    loss = ctc_best_path_score(logits, **opts)
+    return where(compare(loss, "<", math.inf), loss, 0.0)
+
+
+def ctc_loss_v1(
     logits: Tensor, *, axis: Dim, labels: Tensor, input_spatial_dim: Dim, target_spatial_dim: Dim, **options: Any
 ) -> Tensor:
     """
-    -log p(labels | logits), summed over all alignments (Graves et al., 2006).
+    :func:`ctc_loss` with the options and results of ``tf.compat.v1.nn.ctc_loss``. The blank is the last class.
 
     :param logits: [batch, input_spatial_dim, axis] in any order; not normalised
     :param axis: classes, and the blank as the last one
@@ -89,7 +134,7 @@ def ctc_full_sum(
     )
 
 
-def ctc_best_path(
+def ctc_best_path_score(
     logits: Tensor,
     *,
     axis: Dim,
@@ -98,6 +143,7 @@ def ctc_best_path(
     target_spatial_dim: Dim,
     blank_index: int = -1,
     label_loop: bool = True,
+    logits_normalize: bool = True,
 ) -> Tensor:
     """
     -log of the probability of the best alignment. Arguments as those of :func:`ctc_full_sum`.
@@ -113,6 +159,7 @@ def ctc_best_path(
         target_spatial_dim,
         blank_index=blank_index,
         label_loop=label_loop,
+        logits_normalize=logits_normalize,
     )
 
 
@@ -133,9 +180,9 @@ def _of_alignments(
     if backend is not template_backend:
         raw = getattr(backend, op)(
             logits.copy_transpose([input_spatial_dim, batch_dim, axis]).raw_tensor,
-            input_spatial_dim.dyn_size,
+            raw_lens(logits, input_spatial_dim),
             labels.copy_transpose([batch_dim, target_spatial_dim]).raw_tensor,
-            target_spatial_dim.dyn_size,
+            raw_lens(labels, target_spatial_dim),
             **options,
         )
     return Tensor(op, (batch_dim,), "float32", raw_tensor=raw)
@@ -158,7 +205,7 @@ def ctc_decode(
     if backend is not template_backend:
         raw, lens = backend.ctc_decode(
             logits.copy_transpose([input_spatial_dim, batch_dim, axis]).raw_tensor,
-            input_spatial_dim.dyn_size,
+            raw_lens(logits, input_spatial_dim),
             beam_width=beam_width,
         )
         out_dim.dyn_size = lens
@@ -178,7 +225,7 @@ def collapse_repeated(labels: Tensor, *, axis: Dim) -> tuple[Tensor, Dim]:
     raw = None
     if backend is not template_backend:
         raw, out_dim.dyn_size = backend.collapse_repeated(
-            labels.copy_transpose([batch_dim, axis]).raw_tensor, axis.dyn_size
+            labels.copy_transpose([batch_dim, axis]).raw_tensor, raw_lens(labels, axis)
         )
     return labels.like(raw, dims=(batch_dim, out_dim), time_dim=out_dim, name="collapse_repeated"), out_dim
 
@@ -196,8 +243,31 @@ def edit_distance(a: Tensor, a_spatial_dim: Dim, b: Tensor, b_spatial_dim: Dim) 
     if backend is not template_backend:
         raw = backend.edit_distance(
             a.copy_transpose([batch_dim, a_spatial_dim]).raw_tensor,
-            a_spatial_dim.dyn_size,
+            raw_lens(a, a_spatial_dim),
             b.copy_transpose([batch_dim, b_spatial_dim]).raw_tensor,
-            b_spatial_dim.dyn_size,
+            raw_lens(b, b_spatial_dim),
         )
     return Tensor("edit_distance", (batch_dim,), "int32", raw_tensor=raw)
+
+
+def sentence_bleu(hypothesis: Tensor, hypothesis_dim: Dim, reference: Tensor, reference_dim: Dim) -> Tensor:
+    """
+    :param hypothesis: labels [batch, hypothesis_dim] in any order
+    :param reference: labels [batch, reference_dim] in any order
+    :return: float32 [batch], BLEU of each sequence, see :func:`returnn.util.bleu.sentence_bleu`
+    """
+
+    def compute(hyps: Any, hyp_lens: Any, refs: Any, ref_lens: Any) -> list[Any]:
+        pairs = zip(hyps.tolist(), hyp_lens, refs.tolist(), ref_lens, strict=True)
+        return [[bleu.sentence_bleu(a[:n], b[:m]) for a, n, b, m in pairs]]
+
+    backend = backend_of_all([hypothesis, reference])
+    raw = None
+    if backend is not template_backend:
+        args = [
+            y
+            for x, dim in ((hypothesis, hypothesis_dim), (reference, reference_dim))
+            for y in (x.copy_transpose([batch_dim, dim]).raw_tensor, raw_lens(x, dim))
+        ]
+        (raw,) = backend.call_numpy(compute, args, [("float32", 1)])
+    return Tensor("bleu", (batch_dim,), "float32", raw_tensor=raw)

@@ -189,7 +189,7 @@ def _rows(w: Tensor, dim: Dim) -> Raw:
 def rnn(
     x: Tensor,
     *,
-    cell: str,
+    cell: Any,
     params: dict[str, Tensor],
     spatial_dim: Dim,
     in_dim: Dim,
@@ -203,7 +203,7 @@ def rnn(
     """
     :param x: [batch, spatial_dim, in_dim] in any order, with any other dims
     :param cell: one of ``NUM_STATES``; the backends describe their formulas, :mod:`returnn.tensor.numpy_rnn` most
-        plainly
+        plainly. Or what ``user_rnn_cell`` of the backend gives.
     :param params: by the names that the cell has for them
     :param spatial_dim: to iterate over
     :param in_dim: features of x
@@ -219,7 +219,7 @@ def rnn(
     masks = masks or {}
     backend = backend_of_all([x, *params.values(), *masks.values(), *(initial_state or ())])
     layout = _Layout(x, spatial_dim, in_dim, out_dim)
-    raw, raw_states = None, [None] * NUM_STATES[cell]
+    raw, raw_states = None, [None] * (NUM_STATES[cell] if isinstance(cell, str) else cell.num_states)
     if backend is not template_backend:
         if noise is not None:
             ctx = get_run_ctx()
@@ -235,7 +235,7 @@ def rnn(
             direction=direction,
             **options,
         )
-    y = layout.output(raw, name=cell, dtype=x.dtype)
+    y = layout.output(raw, name="rnn", dtype=x.dtype)
     return y, [layout.last_state(s, dtype=x.dtype) for s in raw_states]
 
 

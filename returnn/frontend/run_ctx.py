@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -23,6 +23,12 @@ class RunCtx:
     """int, or a raw int scalar: global train step"""
     random_seed: int = 42
     """of the experiment"""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """On a backend that computes at once: what a step leaves for the next one, by name. Whoever makes a new context for
+    each step passes on the same dict."""
+
+    num_draws: int = 0
+    """of :meth:`count_draw`"""
 
     def seed_for(self, name: str) -> int:
         """
@@ -30,6 +36,15 @@ class RunCtx:
         :return: 31 bits, the same in each process
         """
         return zlib.crc32(("%i %s" % (self.random_seed, name)).encode("utf8")) & 0x7FFFFFFF
+
+    def count_draw(self) -> int:
+        """
+        For code that draws and has no name, on a backend that computes at once.
+
+        :return: 0 in the first call for this context, then 1, and so on
+        """
+        self.num_draws += 1
+        return self.num_draws - 1
 
 
 _stack: list[RunCtx] = [RunCtx()]

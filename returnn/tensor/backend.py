@@ -7,8 +7,11 @@ package is imported (TensorFlow graphs: :mod:`returnn.tf.backend`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from returnn.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -17,13 +20,15 @@ Raw = Any
 """A value of some backend: numpy array, TensorFlow tensor, ..; None in a template."""
 Size = Any
 """Of an axis: int, or a raw int32 scalar."""
+REAL_VALUED = ("abs", "angle", "real", "imag")
+"""Element-wise functions that make real numbers of complex ones."""
 
 
 class Backend:
     """Operations on raw values. ``x``, ``a``, ``b`` are raw values, axes are ints >= 0.
 
     Names of element-wise functions are those of :mod:`returnn.frontend` (``unary("tanh", x)``, ``binary("add", a,
-    b)``). Operands of ``binary``, ``compare`` and ``where`` have the same rank, or are scalars, and broadcast.
+    b)``). Operands of ``binary``, ``compare`` and ``where`` broadcast; leading axes of size 1 may be missing.
     """
 
     name: str
@@ -55,6 +60,18 @@ class Backend:
         """the value, of a backend that computes at once"""
         raise self._missing("to_numpy")
 
+    def product(self, sizes: Iterable[Size]) -> Size:
+        """of ints and raw scalars"""
+        static, dynamic = 1, None
+        for size in sizes:
+            if isinstance(size, int):
+                static *= size
+            else:
+                dynamic = size if dynamic is None else self.binary("mul", dynamic, size)
+        if dynamic is None:
+            return static
+        return dynamic if static == 1 else self.binary("mul", dynamic, static)
+
     # ---- shape
 
     def transpose(self, x: Raw, perm: Sequence[int]) -> Raw:
@@ -85,6 +102,10 @@ class Backend:
         """along a new axis"""
         raise self._missing("stack")
 
+    def split(self, x: Raw, sizes: Sequence[int], axis: int) -> list[Raw]:
+        """undoes concat"""
+        raise self._missing("split")
+
     def pad(self, x: Raw, paddings: Sequence[tuple[Size, Size]], *, mode: str = "constant", value: Any = 0) -> Raw:
         """before and behind, for each axis; mode: constant, reflect, symmetric"""
         raise self._missing("pad")
@@ -105,6 +126,10 @@ class Backend:
         """entries where the mask, which has the leading axes of x, is true: [number of these, other axes of x]"""
         raise self._missing("boolean_mask")
 
+    def boolean_scatter(self, x: Raw, mask: Raw) -> Raw:
+        """undoes boolean_mask; zero where the mask is false"""
+        raise self._missing("boolean_scatter")
+
     def one_hot(self, x: Raw, depth: int, dtype: str) -> Raw:
         """new last axis"""
         raise self._missing("one_hot")
@@ -123,6 +148,10 @@ class Backend:
         """float32 in [0, 1), a function of shape, seed (31 bits) and step (int scalar) alone"""
         raise self._missing("stateless_uniform")
 
+    def stateless_normal(self, shape: Sequence[Size], *, seed: int, step: Raw) -> Raw:
+        """float32, mean 0, variance 1; a function of shape, seed (31 bits) and step (int scalar) alone"""
+        raise self._missing("stateless_normal")
+
     def create_parameter(
         self, name: str, shape: Sequence[int], dtype: str, *, init: Any, trainable: bool
     ) -> tuple[Any, Raw]:
@@ -136,6 +165,39 @@ class Backend:
     def assign(self, var: Any, value: Raw) -> None:
         """another value of a parameter, on a backend that computes at once; gradients do not see it"""
         raise self._missing("assign")
+
+    def read_parameter(self, var: Any) -> Raw:
+        """value of a parameter at this moment: what is assigned later does not change it"""
+        raise self._missing("read_parameter")
+
+    def update_parameter(self, var: Any, value: Raw, *, add: bool) -> Raw:
+        """assigns value, or adds it, at this moment; the int32 0, once that is done"""
+        self.assign(var, self.binary("add", self.read_parameter(var), value) if add else value)
+        return self.convert(0, "int32")
+
+    def identity(self, x: Raw) -> Raw:
+        """the same value; in a graph, another operation"""
+        return x
+
+    def after(self, raws: Sequence[Raw], function: Callable[[], Raw]) -> Raw:
+        """what the function gives; in a graph, its operations run when all of raws are computed"""
+        return function()
+
+    # ---- random numbers from a state: int64 [3], of which the first counts what was drawn, 256 a number
+
+    def random_from_state(
+        self, state: Raw, shape: Sequence[Size], *, distribution: str, dtype: str, low: Any = None, high: Any = None
+    ) -> Raw:
+        """a function of the state; uniform in [0, 1), or for integers in [low, high); normal; truncated_normal,
+        at two standard deviations"""
+        raise self._missing("random_from_state")
+
+    def advance_random_state(self, var: Any, count: Size) -> Raw:
+        """counts this many numbers in a parameter that is a state; the state before"""
+        state = self.read_parameter(var)
+        step = self.convert([1, 0, 0], "int64")
+        self.update_parameter(var, self.binary("mul", step, self.cast(self.convert(count * 256), "int64")), add=True)
+        return state
 
     # ---- element-wise
 
@@ -151,6 +213,10 @@ class Backend:
         """a function of two arguments"""
         raise self._missing(op)
 
+    def binary_in_layout(self, op: str, a: Raw, b: Raw, *, missing: Sequence[Sequence[int] | None]) -> Raw:
+        """binary, where it is known of each operand along which axes of the result it is repeated; None: a number"""
+        return self.binary(op, a, b)
+
     def compare(self, op: str, a: Raw, b: Raw) -> Raw:
         """equal, not_equal, less, less_equal, greater, greater_equal; bool"""
         raise self._missing(op)
@@ -158,6 +224,10 @@ class Backend:
     def where(self, condition: Raw, a: Raw, b: Raw) -> Raw:
         """a where true, else b"""
         raise self._missing("where")
+
+    def masked_fill(self, x: Raw, mask: Raw, value: Any) -> Raw:
+        """x where the mask is true, else the number; the mask broadcasts to x"""
+        raise self._missing("masked_fill")
 
     def clip(self, x: Raw, low: Any, high: Any) -> Raw:
         """into [low, high]; None: no bound"""
@@ -171,9 +241,37 @@ class Backend:
         """clipped value; the gradient is passed as if it were not"""
         raise self._missing("clip_with_identity_gradient")
 
+    def scaled_gradient(
+        self, x: Raw, *, scale: Any, shift: Any, sum_axis: int | None, clip_max_axis: int | None
+    ) -> Raw:
+        """the same value. Gradient g: scale * g + shift, or shift * sum(abs(g)) over an axis; and cut to at most
+        max(abs(g)) over an axis. scale, shift: numbers, or raw scalars"""
+        raise self._missing("scaled_gradient")
+
+    def safe_log(self, x: Raw, eps: float) -> Raw:
+        """log(max(x, eps)), the gradient as if nothing were cut; exact where x is known to be a softmax or the like"""
+        return self.unary("log", self.clip_with_identity_gradient(x, eps, None))
+
+    def safe_exp(self, x: Raw, eps: float) -> Raw:
+        """exp(x) in [eps, 1 / eps], the gradient as if nothing were cut; exact if it is known that x is a logarithm"""
+        bound = -math.log(eps)
+        return self.unary("exp", self.clip_with_identity_gradient(x, -bound, bound))
+
     def zero_large_gradient(self, x: Raw, limit: float, *, batch_axis: int | None) -> Raw:
         """the same value; no gradient to an entry of the batch if one squared component of it reaches the limit"""
         raise self._missing("zero_large_gradient")
+
+    def synthetic_gradient(self, x: Raw, synthetic: Raw, weight: Raw) -> Raw:
+        """the value of x; its gradient is ``synthetic``, not the true one g; to that goes weight * (synthetic - g)"""
+        raise self._missing("synthetic_gradient")
+
+    def gradient(self, y: Raw, x: Raw) -> Raw | None:
+        """of the scalar y, in the shape of x, which was :meth:`watched`; None: y does not depend on x"""
+        raise self._missing("gradient")
+
+    def watched(self, x: Raw) -> Raw:
+        """the same value, for which gradients may be asked"""
+        return x
 
     # ---- several elements at a time
 
@@ -188,6 +286,26 @@ class Backend:
     def softmax(self, x: Raw, axis: int, *, log: bool = False) -> Raw:
         """softmax or its logarithm"""
         raise self._missing("softmax")
+
+    def normalize(self, x: Raw, axis: int, epsilon: float) -> Raw:
+        """(x - mean) / sqrt(variance + epsilon) along the axis"""
+        centered = self.binary("sub", x, self.reduce(x, "mean", [axis], keep_dims=True))
+        variance = self.reduce(self.unary("square", centered), "mean", [axis], keep_dims=True)
+        return self.binary("mul", centered, self.unary("rsqrt", self.binary("add", variance, epsilon)))
+
+    def dropout(
+        self, x: Raw, drop_prob: float, *, axes: Sequence[int], seed: int, step: Raw, train_flag: bool | Raw
+    ) -> Raw:
+        """x times 0, with this probability, or 1 / (1 - drop_prob); the same along all but these axes. Just x if the
+        train flag is false. The noise depends on seed and step alone"""
+
+        def drop() -> Raw:
+            shape = [self.size_of_axis(x, i) if i in axes else 1 for i in range(len(self.static_shape(x)))]
+            noise = self.stateless_uniform(shape, seed=seed, step=step)
+            mask = self.unary("floor", self.binary("add", noise, 1.0 - drop_prob))
+            return self.binary("mul", x, self.binary("mul", mask, 1.0 / (1.0 - drop_prob)))
+
+        return drop() if train_flag is True else self.cond(train_flag, drop, lambda: x)
 
     def einsum(self, equation: str, a: Raw, b: Raw) -> Raw:
         """as numpy.einsum"""
@@ -207,6 +325,49 @@ class Backend:
         """windows of ``size`` along the axis, every ``stride``: it becomes two, position and place in the window"""
         raise self._missing("frames")
 
+    def conv(
+        self,
+        x: Raw,
+        filter: Raw,
+        *,
+        padding: str | Sequence[tuple[int, int]],
+        strides: Sequence[int],
+        dilation: Sequence[int],
+        groups: int,
+    ) -> Raw:
+        """x [batch.., spatial.., in], filter [sizes.., in / groups, out], not flipped: [batch.., spatial.., out].
+        padding: zeros before and behind, for each spatial axis; or "same" as TensorFlow has it"""
+        raise self._missing("conv")
+
+    def transposed_conv(
+        self, x: Raw, filter: Raw, *, strides: Sequence[int], left: Sequence[int], extra: Sequence[int]
+    ) -> Raw:
+        """x [batch.., spatial.., in], filter [sizes.., out, in]: y[t * stride - left + i] += x[t] filter[i], along each
+        spatial axis; of n frames it makes n * stride + extra; extra >= 0"""
+        raise self._missing("transposed_conv")
+
+    def fft(self, x: Raw, size: int, *, kind: str) -> Raw:
+        """Fourier transform of the last axis, cut or filled with zeros to the size: fft, of float32; rfft, the first
+        size // 2 + 1 of it; irfft, which undoes that"""
+        raise self._missing("fft")
+
+    def cumsum(self, x: Raw, axis: int, *, reverse: bool = False) -> Raw:
+        """running sum; reverse: from the end"""
+        raise self._missing("cumsum")
+
+    def scatter_add(self, x: Raw, indices: Raw, *, batch_dims: int, size: Size) -> Raw:
+        """x [batch.., inner.., rest..], indices [batch.., inner..] below ``size``: [batch.., size, rest..], sums of the
+        entries with that index"""
+        raise self._missing("scatter_add")
+
+    def top_k(self, x: Raw, k: Size, *, sorted: bool) -> tuple[Raw, Raw]:
+        """the k largest along the last axis, and their int32 places"""
+        raise self._missing("top_k")
+
+    def search_sorted(self, sorted_seq: Raw, values: Raw, *, right: bool) -> Raw:
+        """number of entries of sorted_seq [batch.., n] below each of values [batch.., m], or not above; int32"""
+        raise self._missing("search_sorted")
+
     # ---- whole algorithms
 
     def sparse_softmax_cross_entropy(self, logits: Raw, labels: Raw) -> Raw:
@@ -220,6 +381,13 @@ class Backend:
     def rnn(self, x: Raw, **options: Any) -> tuple[Raw, list[Raw]]:
         """See :func:`returnn.frontend.rec.rnn`; x [time, sequences, in]; returns output and last states."""
         raise self._missing("rnn")
+
+    def user_rnn_cell(self, cell_class: type, num_units: int, opts: dict[str, Any]) -> Any:
+        """a recurrent unit that is a class of the user: what ``rnn`` takes as cell"""
+        raise ConfigError(
+            "unit %s: units that are classes work on TensorFlow only, not on the backend %r"
+            % (cell_class.__name__, self.name)
+        )
 
     # ---- values that live longer than a step
 
@@ -265,6 +433,23 @@ class Backend:
         """int32 [batch]; a, b [batch, time]"""
         raise self._missing("edit_distance")
 
+    def fsa_full_sum(self, scores: Raw, lens: Raw, edges: Raw, weights: Raw, start_end_states: Raw) -> tuple[Raw, Raw]:
+        """scores +log [time, batch, emissions]; automata as in :mod:`returnn.util.fsa`; posteriors, 0 on padding; log
+        sum [batch]. Without a path 0, -inf. No gradient"""
+        raise self._missing("fsa_full_sum")
+
+    def fsa_best_path(
+        self, scores: Raw, lens: Raw, edges: Raw, weights: Raw, start_end_states: Raw, *, mask_label: int
+    ) -> tuple[Raw, Raw]:
+        """emissions int32 [time, batch], ``mask_label`` on padding and without a path; score [batch]. No gradient"""
+        raise self._missing("fsa_best_path")
+
+    def call_numpy(
+        self, function: Callable[..., Sequence[Any]], args: Sequence[Raw], results: Sequence[tuple[str, int]]
+    ) -> list[Raw]:
+        """Python code on numpy arrays, in each step; gives arrays of these dtypes and numbers of axes. No gradient"""
+        raise self._missing("call_numpy")
+
     # ---- users' code, and control
 
     def function_by_name(self, name: str) -> Callable[..., Raw] | None:
@@ -274,6 +459,14 @@ class Backend:
     def user_code_globals(self) -> dict[str, Any]:
         """names that expressions in configs may use"""
         raise self._missing("user_code_globals")
+
+    def user_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """a function of the config, which calls functions of TensorFlow, as it runs on this backend"""
+        return function
+
+    def user_config(self, config: Any) -> Any:
+        """the config, as code in it sees it: its functions as above"""
+        return config
 
     def cond(self, condition: Raw, true_fn: Callable[[], Raw], false_fn: Callable[[], Raw]) -> Raw:
         """only one of the two is computed"""

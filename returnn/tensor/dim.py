@@ -9,6 +9,7 @@ in the
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +36,15 @@ class DimKind(enum.Enum):
     Feature = "feature"
 
 
+_BATCH = DimKind.Batch  # looking it up in the enum takes as long as all else in a comparison of dims
+
+
 class Dim:
     """An axis: static size, dynamic size (lengths, usually one per sequence), or derived from other dims."""
 
     Types = DimKind
+    packed_dims: tuple[Dim, ...] | None = None
+    """of what a batch dim is made, see :func:`packed_batch`; None: of sequences"""
 
     def __init__(
         self,
@@ -146,7 +152,7 @@ class Dim:
     @property
     def is_batch_dim(self) -> bool:
         """kind"""
-        return self.kind is DimKind.Batch
+        return self.kind is _BATCH
 
     @property
     def is_spatial_dim(self) -> bool:
@@ -205,16 +211,37 @@ class Dim:
             return dim_math.size_dims(base.expr)
         return None
 
-    def in_merged_batch(self, dims: Sequence[Dim]) -> Dim:
+    def declare_size_dims(self, dims: tuple[Dim, ...]) -> None:
+        """
+        :param dims: which dims the lengths will have, where that is not known yet
+        """
+        if self.size_dims is None:
+            self.get_same_base()._size_dims = dims
+
+    def in_merged_batch(self, dims: Sequence[Dim], *, packed: bool = False) -> Dim:
         """
         :param dims: that are merged into one batch axis, the batch dim and others
+        :param packed: without their padding
         :return: a dim of the same lengths, but those of each entry of the merged batch: always the same object. The
             caller sets its lengths.
         """
         derived = self.get_same_base()._derived
-        key = ("in merged batch", *dims)
+        key = ("in packed batch" if packed else "in merged batch", *dims)
         if key not in derived:
             derived[key] = Dim(None, description=self.description, kind=self.kind, size_dims=(batch_dim,))
+        return derived[key]
+
+    def packed_batch(self, dims: Sequence[Dim]) -> Dim:
+        """
+        :param dims: the batch dim and this one, in the order in which they are packed
+        :return: a batch dim of their real entries, without padding: always the same object. Its ``packed_dims`` are
+            these.
+        """
+        derived = self.get_same_base()._derived
+        key = ("packed batch", *dims)
+        if key not in derived:
+            derived[key] = Dim(None, description="packed", kind=DimKind.Batch)
+            derived[key].packed_dims = tuple(dims)
         return derived[key]
 
     def _table_keys(self) -> list[Hashable]:
@@ -315,9 +342,11 @@ class Dim:
             return NotImplemented
         if self.special or other.special:
             return False
-        if self.is_batch_dim and other.is_batch_dim:
+        if self.kind is _BATCH and other.kind is _BATCH:
             return True
-        a, b = self.get_same_base(), other.get_same_base()
+        # most comparisons in a step are of two dims that nobody declared the same as another: be quick about them
+        a = self if self._same_as is None else self.get_same_base()
+        b = other if other._same_as is None else other.get_same_base()
         if a is b:
             return True
         if a.kind is not b.kind or a._size != b._size:
@@ -504,6 +533,19 @@ class Dim:
         """self / other, rounded up; other was the first factor"""
         return dim_math.div(self, other, ceil=True, left=True)
 
+    def twin(self) -> Dim:
+        """
+        :return: the dim for the second axis where a tensor would have this one twice (queries and keys of
+            self-attention): of the same size, but not equal. Always the same object
+        """
+        return dim_math.twin(self)
+
+    @property
+    def twin_of(self) -> Dim | None:
+        """the dim whose :func:`twin` this is, or None"""
+        expr = self.get_same_base().expr
+        return dim_math.first_operand(expr) if expr is not None and expr.op == "twin" else None
+
     # ---- text
 
     def short_repr(self) -> str:
@@ -524,6 +566,13 @@ class Dim:
 
     def __repr__(self) -> str:
         return "Dim{%s}" % self.short_repr()
+
+
+def are_identical(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """
+    :return: whether both are the same objects in the same order. Quicker than to compare dims, and often enough to know
+    """
+    return len(a) == len(b) and all(map(operator.is_, a, b))
 
 
 def _warn_about_different_lengths(a: Dim, b: Dim) -> None:

@@ -29,7 +29,7 @@ class Expr(NamedTuple):
     """How a dim derives from others."""
 
     op: str
-    """one of: sum, prod, floordiv, ceildiv, min"""
+    """one of: sum, prod, floordiv, ceildiv, min, twin"""
     args: tuple[Operand, ...]
 
 
@@ -119,6 +119,13 @@ def at_most(a: Dim, limit: int) -> Dim:
     return _intern(Expr("min", (whole, limit)), unit=0, origin=(a, limit))
 
 
+def twin(a: Dim) -> Dim:
+    """
+    :return: the dim of the second axis where a tensor has ``a`` twice: of the same size, but not equal
+    """
+    return _intern(Expr("twin", (a,)), unit=1, origin=(a, 1))
+
+
 def first_operand(expr: Expr) -> Dim | None:
     """
     :return: the first dim in the expression
@@ -166,6 +173,8 @@ def evaluate(expr: Expr) -> Tensor | None:
             return None
         values.append(value)
     tensors = [v for v in values if not isinstance(v, int)]
+    if expr.op == "twin":
+        return tensors[0]
     like = max(tensors, key=lambda t: len(t.dims))
     dims = list(like.dims) + [d for t in tensors for d in t.dims if d not in like.dims]
     dims = list(dict.fromkeys(dims))
@@ -260,6 +269,7 @@ _STATIC: dict[str, Callable[[list[int]], int]] = {
     "floordiv": lambda sizes: sizes[0] // sizes[1],
     "ceildiv": lambda sizes: -(-sizes[0] // sizes[1]),
     "min": min,
+    "twin": lambda sizes: sizes[0],
 }
 
 
@@ -272,4 +282,6 @@ def _description(expr: Expr) -> str:
         return "⌈%s/%s⌉" % tuple(names)
     if expr.op == "min":
         return "min(%s,%s)" % tuple(names)
+    if expr.op == "twin":
+        return names[0] + "'"
     return {"sum": "+", "prod": "*", "floordiv": "//"}[expr.op].join(names)

@@ -12,6 +12,9 @@ def dim_mask(dim: Dim) -> Tensor:
     :param dim: dynamic
     :return: bool [dims of its lengths.., dim]; true in front of a sequence's end
     """
+    if dim.twin_of is not None:
+        mask = dim_mask(dim.twin_of)
+        return mask.like(mask.raw_tensor, dims=mask.dims[:-1] + (dim,))
     size = dim.dyn_size_ext
     if size is None or size.raw_tensor is None:
         return Tensor("mask", (dim.size_dims or ()) + (dim,), "bool")

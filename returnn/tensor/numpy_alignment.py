@@ -144,3 +144,82 @@ def _padded(seqs: list[list[int]]) -> tuple[numpy.ndarray, numpy.ndarray]:
     for i, seq in enumerate(seqs):
         out[i, : len(seq)] = seq
     return out, numpy.array([len(s) for s in seqs], dtype="int32")
+
+
+def fsa_full_sum(
+    scores: numpy.ndarray,
+    lens: numpy.ndarray,
+    edges: numpy.ndarray,
+    weights: numpy.ndarray,
+    start_end_states: numpy.ndarray,
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """
+    :param scores: +log [time, batch, emissions]
+    :param lens: [batch]
+    :param edges: of automata, see :mod:`returnn.util.fsa`; int [4, edges]
+    :param weights: -log [edges]
+    :param start_end_states: int [2, batch]
+    :return: posteriors of the emissions, 0 on padding, [time, batch, emissions]; logarithm of the sum over all paths
+        [batch]. Without a path: 0, -inf. float32
+    """
+    posteriors = numpy.zeros(scores.shape)
+    result = numpy.full(scores.shape[1], -numpy.inf)
+    for i, (num_frames, start, end) in enumerate(zip(lens, *start_end_states, strict=True)):
+        own = edges[3] == i
+        from_state, to_state, emission = edges[:3, own]
+        of_edges = scores[:num_frames, i].astype("float64")[:, emission] - weights[own]
+        forward = _states(of_edges, from_state, to_state, start, end)
+        backward = _states(of_edges[::-1], to_state, from_state, end, start)[::-1]
+        result[i] = forward[-1, end]
+        if not numpy.isfinite(result[i]):
+            continue
+        for t in range(num_frames):
+            score = forward[t, from_state] + of_edges[t] + backward[t + 1, to_state]
+            numpy.add.at(posteriors[t, i], emission, numpy.exp(score - result[i]))
+    return posteriors.astype("float32"), result.astype("float32")
+
+
+def _states(
+    of_edges: numpy.ndarray, from_state: numpy.ndarray, to_state: numpy.ndarray, start: int, end: int
+) -> numpy.ndarray:
+    """:return: [time + 1, states], log sums over all paths from the start"""
+    num_states = max([start, end, *from_state.tolist(), *to_state.tolist()]) + 1
+    states = numpy.full((len(of_edges) + 1, num_states), -numpy.inf)
+    states[0, start] = 0.0
+    for t, frame in enumerate(of_edges):
+        numpy.logaddexp.at(states[t + 1], to_state, states[t, from_state] + frame)
+    return states
+
+
+def fsa_best_path(
+    scores: numpy.ndarray,
+    lens: numpy.ndarray,
+    edges: numpy.ndarray,
+    weights: numpy.ndarray,
+    start_end_states: numpy.ndarray,
+    *,
+    mask_label: int = 0,
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """
+    Arguments as those of :func:`fsa_full_sum`. Of paths with the same score, that of the first edges counts.
+
+    :param mask_label: on padding, and where there is no path
+    :return: emissions int32 [time, batch]; score float32 [batch], -inf without a path
+    """
+    labels = numpy.full(scores.shape[:2], mask_label, "int32")
+    result = numpy.full(scores.shape[1], -numpy.inf, "float32")
+    for i, (num_frames, start, end) in enumerate(zip(lens, *start_end_states, strict=True)):
+        own = edges[3] == i
+        automaton = [tuple(edge) for edge in edges[:3, own].T.tolist()]
+        best: dict[int, tuple[float, tuple[int, ...]]] = {int(start): (0.0, ())}
+        for frame in scores[:num_frames, i].tolist():
+            before, best = best, {}
+            for (a, b, emission), weight in zip(automaton, weights[own].tolist(), strict=True):
+                if a in before:
+                    score = before[a][0] + frame[emission] - weight
+                    if b not in best or score > best[b][0]:
+                        best[b] = score, (*before[a][1], emission)
+        if int(end) in best:
+            result[i], path = best[int(end)]
+            labels[:num_frames, i] = path
+    return labels, result

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy
 
-from . import numpy_alignment, numpy_rnn
-from .backend import Backend, Raw, Size, register_backend
+from . import numpy_alignment, numpy_conv, numpy_rnn
+from .backend import REAL_VALUED, Backend, Raw, Size, register_backend
 
 
 def _sigmoid(x: Raw) -> Raw:
@@ -35,6 +35,10 @@ def _gelu(x: Raw) -> Raw:
 
 _UNARY: dict[str, Callable[[Raw], Raw]] = {
     "abs": numpy.abs,
+    "angle": numpy.angle,
+    "real": numpy.real,
+    "imag": numpy.imag,
+    "conj": numpy.conj,
     "neg": numpy.negative,
     "exp": numpy.exp,
     "expm1": numpy.expm1,
@@ -75,6 +79,7 @@ _BINARY: dict[str, Callable[[Raw, Raw], Raw]] = {
     "logical_or": numpy.logical_or,
     "squared_difference": lambda a, b: numpy.square(a - b),
     "logaddexp": numpy.logaddexp,
+    "complex": lambda a, b: a + numpy.complex64(1j) * b,
 }
 
 
@@ -150,6 +155,9 @@ class NumpyBackend(Backend):
     def stack(self, xs: Sequence[Raw], axis: int) -> Raw:
         return numpy.stack(xs, axis)
 
+    def split(self, x: Raw, sizes: Sequence[int], axis: int) -> list[Raw]:
+        return numpy.split(x, numpy.cumsum(sizes)[:-1], axis)
+
     def pad(self, x: Raw, paddings: Sequence[tuple[Size, Size]], *, mode: str = "constant", value: Any = 0) -> Raw:
         paddings = [(int(before), int(behind)) for before, behind in paddings]
         if mode == "constant":
@@ -183,6 +191,11 @@ class NumpyBackend(Backend):
     def boolean_mask(self, x: Raw, mask: Raw) -> Raw:
         return x[mask]
 
+    def boolean_scatter(self, x: Raw, mask: Raw) -> Raw:
+        res = numpy.zeros(mask.shape + x.shape[1:], x.dtype)
+        res[mask] = x
+        return res
+
     def one_hot(self, x: Raw, depth: int, dtype: str) -> Raw:
         return (numpy.expand_dims(x, -1) == numpy.arange(depth)).astype(dtype)
 
@@ -195,8 +208,10 @@ class NumpyBackend(Backend):
         return numpy.arange(int(size), dtype=dtype)
 
     def stateless_uniform(self, shape: Sequence[Size], *, seed: int, step: Raw) -> Raw:
-        generator = numpy.random.Generator(numpy.random.Philox(key=[int(seed), int(step)]))
-        return generator.random([int(size) for size in shape], dtype=numpy.float32)
+        return _generator(seed, step).random([int(size) for size in shape], dtype=numpy.float32)
+
+    def stateless_normal(self, shape: Sequence[Size], *, seed: int, step: Raw) -> Raw:
+        return _generator(seed, step).standard_normal([int(size) for size in shape], dtype=numpy.float32)
 
     def create_parameter(
         self, name: str, shape: Sequence[int], dtype: str, *, init: Any, trainable: bool
@@ -209,6 +224,24 @@ class NumpyBackend(Backend):
     def assign(self, var: Any, value: Raw) -> None:
         var[...] = value
 
+    def read_parameter(self, var: Any) -> Raw:
+        return var.copy()
+
+    def random_from_state(
+        self, state: Raw, shape: Sequence[Size], *, distribution: str, dtype: str, low: Any = None, high: Any = None
+    ) -> Raw:
+        words = numpy.concatenate([numpy.asarray(state).astype("uint64"), numpy.zeros(3, "uint64")])
+        generator = numpy.random.Generator(numpy.random.Philox(counter=words[[0, 1, 3, 4]], key=words[[2, 5]]))
+        size = [int(n) for n in shape]
+        if numpy.dtype(dtype).kind in "iu":
+            return generator.integers(low, high, size, dtype=dtype)
+        if distribution == "uniform":
+            return generator.random(size, dtype=numpy.float32).astype(dtype)
+        values = numpy.asarray(generator.standard_normal(size))
+        while distribution == "truncated_normal" and (outside := numpy.abs(values) > 2).any():
+            values[outside] = generator.standard_normal(int(outside.sum()))
+        return values.astype(dtype)
+
     # ---- element-wise
 
     def cast(self, x: Raw, dtype: str) -> Raw:
@@ -218,15 +251,19 @@ class NumpyBackend(Backend):
     def unary(self, op: str, x: Raw) -> Raw:
         with numpy.errstate(all="ignore"):
             x = numpy.asarray(x)
-            return _keep_dtype(_UNARY[op](x), x)
+            return _keep_dtype(_UNARY[op](x), x.real if op in REAL_VALUED else x)
 
     def binary(self, op: str, a: Raw, b: Raw) -> Raw:
         a, b = _same_dtype(a, b)
         with numpy.errstate(all="ignore"):
-            return _keep_dtype(_BINARY[op](a, b), a if op != "truediv" or a.dtype.kind == "f" else None)
+            res = _BINARY[op](a, b)
+            return _keep_dtype(res, None if op == "complex" or (op == "truediv" and a.dtype.kind in "iu") else a)
 
     def compare(self, op: str, a: Raw, b: Raw) -> Raw:
         return numpy.asarray(getattr(numpy, op)(*_same_dtype(a, b)))
+
+    def masked_fill(self, x: Raw, mask: Raw, value: Any) -> Raw:
+        return numpy.where(mask, x, numpy.asarray(value, x.dtype))
 
     def where(self, condition: Raw, a: Raw, b: Raw) -> Raw:
         return numpy.where(condition, *_same_dtype(a, b))
@@ -242,7 +279,15 @@ class NumpyBackend(Backend):
     def clip_with_identity_gradient(self, x: Raw, low: Any, high: Any) -> Raw:
         return self.clip(x, low, high)
 
+    def scaled_gradient(
+        self, x: Raw, *, scale: Any, shift: Any, sum_axis: int | None, clip_max_axis: int | None
+    ) -> Raw:
+        return x
+
     def zero_large_gradient(self, x: Raw, limit: float, *, batch_axis: int | None) -> Raw:
+        return x
+
+    def synthetic_gradient(self, x: Raw, synthetic: Raw, weight: Raw) -> Raw:
         return x
 
     # ---- several elements at a time
@@ -279,29 +324,62 @@ class NumpyBackend(Backend):
     def pool(
         self, x: Raw, mode: str, *, size: Sequence[int], strides: Sequence[int], dilation: Sequence[int], same: bool
     ) -> Raw:
-        fill = -numpy.inf if mode == "max" else 0.0
-        counted = numpy.ones(x.shape[1:-1], x.dtype)  # 0 outside: borders do not count
-        if same:
-            paddings = []
-            for length, n, stride, step in zip(x.shape[1:-1], size, strides, dilation, strict=True):
-                missing = max((-(-length // stride) - 1) * stride + (n - 1) * step + 1 - length, 0)
-                paddings.append((missing // 2, missing - missing // 2))
-            x = numpy.pad(x, [(0, 0)] + paddings + [(0, 0)], constant_values=fill)
-            counted = numpy.pad(counted, paddings)
-        for i, (n, stride, step) in enumerate(zip(size, strides, dilation, strict=True)):
-            x = self.frames(x, axis=1 + i, size=(n - 1) * step + 1, stride=stride)
-            x = numpy.moveaxis(x, 2 + i, -1)[..., ::step]
-            counted = self.frames(counted, axis=i, size=(n - 1) * step + 1, stride=stride)
-            counted = numpy.moveaxis(counted, 1 + i, -1)[..., ::step]
-        windows = tuple(range(-len(size), 0))
-        if mode == "max":
-            return numpy.max(x, axis=windows)
-        return _keep_dtype(numpy.sum(x, axis=windows) / numpy.sum(counted, axis=windows)[..., None], x)
+        with numpy.errstate(all="ignore"):
+            return numpy_conv.pool(x, mode, size=size, strides=strides, dilation=dilation, same=same)
 
     def frames(self, x: Raw, *, axis: int, size: int, stride: int) -> Raw:
         count = max(x.shape[axis] - (size - 1), 0)
         parts = [self.slice(x, axis, i, i + count, stride) for i in range(size)]
         return numpy.stack(parts, axis=axis + 1)
+
+    def conv(
+        self,
+        x: Raw,
+        filter: Raw,
+        *,
+        padding: str | Sequence[tuple[int, int]],
+        strides: Sequence[int],
+        dilation: Sequence[int],
+        groups: int,
+    ) -> Raw:
+        with numpy.errstate(all="ignore"):
+            return numpy_conv.conv(x, filter, padding=padding, strides=strides, dilation=dilation, groups=groups)
+
+    def transposed_conv(
+        self, x: Raw, filter: Raw, *, strides: Sequence[int], left: Sequence[int], extra: Sequence[int]
+    ) -> Raw:
+        with numpy.errstate(all="ignore"):
+            return numpy_conv.transposed_conv(x, filter, strides=strides, left=left, extra=extra)
+
+    def fft(self, x: Raw, size: int, *, kind: str) -> Raw:
+        function: Any = getattr(numpy.fft, kind)
+        with numpy.errstate(all="ignore"):
+            return function(x, size).astype("float32" if kind == "irfft" else "complex64")
+
+    def cumsum(self, x: Raw, axis: int, *, reverse: bool = False) -> Raw:
+        if reverse:
+            return numpy.flip(self.cumsum(numpy.flip(x, axis), axis), axis)
+        with numpy.errstate(all="ignore"):  # padding may hold anything
+            return numpy.cumsum(x, axis=axis, dtype=x.dtype)
+
+    def scatter_add(self, x: Raw, indices: Raw, *, batch_dims: int, size: Size) -> Raw:
+        batch, rest = x.shape[:batch_dims], x.shape[indices.ndim :]
+        rows = numpy.arange(math.prod(batch)).reshape(batch + (1,) * (indices.ndim - batch_dims))
+        res = numpy.zeros((math.prod(batch), int(size), *rest), x.dtype)
+        with numpy.errstate(all="ignore"):
+            numpy.add.at(res, (numpy.broadcast_to(rows, indices.shape), indices), x)
+        return res.reshape(*batch, int(size), *rest)
+
+    def top_k(self, x: Raw, k: Size, *, sorted: bool) -> tuple[Raw, Raw]:
+        order = x.shape[-1] - 1 - numpy.argsort(x[..., ::-1], axis=-1, kind="stable")  # of equal ones the first is last
+        places = order[..., ::-1][..., : int(k)].astype("int32")
+        return numpy.take_along_axis(x, places, axis=-1), places
+
+    def search_sorted(self, sorted_seq: Raw, values: Raw, *, right: bool) -> Raw:
+        res = numpy.zeros(values.shape, "int32")
+        for row in numpy.ndindex(*values.shape[:-1]):
+            res[row] = numpy.searchsorted(sorted_seq[row], values[row], side="right" if right else "left")
+        return res
 
     # ---- whole algorithms
 
@@ -338,8 +416,17 @@ class NumpyBackend(Backend):
         res = numpy_alignment.ctc_alignments(scores, logit_lens, labels, label_lens, **options)
         return numpy.where(numpy.isfinite(res), res, numpy.zeros((), res.dtype))
 
-    def ctc_best_path(self, logits: Raw, logit_lens: Raw, labels: Raw, label_lens: Raw, **options: Any) -> Raw:
-        scores = self.softmax(logits, 2, log=True)
+    def ctc_best_path(
+        self,
+        logits: Raw,
+        logit_lens: Raw,
+        labels: Raw,
+        label_lens: Raw,
+        *,
+        logits_normalize: bool = True,
+        **options: Any,
+    ) -> Raw:
+        scores = self.softmax(logits, 2, log=True) if logits_normalize else logits
         return numpy_alignment.ctc_alignments(scores, logit_lens, labels, label_lens, best_only=True, **options)
 
     def ctc_decode(self, logits: Raw, logit_lens: Raw, *, beam_width: int) -> tuple[Raw, Raw]:
@@ -353,6 +440,19 @@ class NumpyBackend(Backend):
     def edit_distance(self, a: Raw, a_lens: Raw, b: Raw, b_lens: Raw) -> Raw:
         pairs = zip(a, a_lens, b, b_lens, strict=True)
         return numpy.array([numpy_alignment.edit_distance(x[:n], y[:m]) for x, n, y, m in pairs], dtype="int32")
+
+    def fsa_full_sum(self, scores: Raw, lens: Raw, edges: Raw, weights: Raw, start_end_states: Raw) -> tuple[Raw, Raw]:
+        return numpy_alignment.fsa_full_sum(scores, lens, edges, weights, start_end_states)
+
+    def fsa_best_path(
+        self, scores: Raw, lens: Raw, edges: Raw, weights: Raw, start_end_states: Raw, *, mask_label: int
+    ) -> tuple[Raw, Raw]:
+        return numpy_alignment.fsa_best_path(scores, lens, edges, weights, start_end_states, mask_label=mask_label)
+
+    def call_numpy(
+        self, function: Callable[..., Sequence[Any]], args: Sequence[Raw], results: Sequence[tuple[str, int]]
+    ) -> list[Raw]:
+        return [numpy.asarray(y, dtype) for y, (dtype, _) in zip(function(*args), results, strict=True)]
 
     # ---- users' code, and control
 
@@ -368,6 +468,10 @@ class NumpyBackend(Backend):
 
     def cond(self, condition: Raw, true_fn: Callable[[], Raw], false_fn: Callable[[], Raw]) -> Raw:
         return true_fn() if condition else false_fn()
+
+
+def _generator(seed: int, step: Raw) -> numpy.random.Generator:
+    return numpy.random.Generator(numpy.random.Philox(key=[int(seed), int(step)]))
 
 
 def _keep_dtype(res: Raw, like: Raw | None) -> Raw:

@@ -15,6 +15,8 @@ import numpy
 Array = numpy.ndarray
 Step = Callable[[Array, list[Array]], tuple[Array, list[Array]]]
 """frame [B, ..] and states before it -> output, states after it"""
+Activation = str | Callable[[Array], Array]
+"""tanh, sigmoid, relu, or a function"""
 
 
 def lstm(
@@ -93,24 +95,37 @@ def _scan(
 
 
 def _lstm_step(
-    z: Array, c: Array, *, gate_order: str, forget_bias: float, peepholes: Mapping[str, Array]
+    z: Array,
+    c: Array,
+    *,
+    gate_order: str,
+    forget_bias: float,
+    peepholes: Mapping[str, Array],
+    activation: Activation = "tanh",
 ) -> tuple[Array, list[Array]]:
+    act = _function_of(activation)
     gates = dict(zip(gate_order, numpy.split(z, 4, axis=-1), strict=True))
     i = _sigmoid(gates["i"] + peepholes.get("i", 0) * c)
     f = _sigmoid(gates["f"] + forget_bias + peepholes.get("f", 0) * c)
-    c = f * c + i * numpy.tanh(gates["j"])
-    h = _sigmoid(gates["o"] + peepholes.get("o", 0) * c) * numpy.tanh(c)
+    c = f * c + i * act(gates["j"])
+    h = _sigmoid(gates["o"] + peepholes.get("o", 0) * c) * act(c)
     return h, [h, c]
 
 
 def _lstm(
-    x: Array, states: list[Array], params: Mapping[str, Array], *, gate_order: str = "ijfo", forget_bias: float = 0.0
+    x: Array,
+    states: list[Array],
+    params: Mapping[str, Array],
+    *,
+    gate_order: str = "ijfo",
+    forget_bias: float = 0.0,
+    activation: Activation = "tanh",
 ) -> tuple[Array, list[Array]]:
     """kernel [D + n, 4n], bias [4n]; for peepholes w_i_diag, w_f_diag, w_o_diag [n]"""
     h, c = states
     peepholes = {gate: params["w_%s_diag" % gate] for gate in "ifo" if "w_%s_diag" % gate in params}
     z = _dense(x, h, params)
-    return _lstm_step(z, c, gate_order=gate_order, forget_bias=forget_bias, peepholes=peepholes)
+    return _lstm_step(z, c, gate_order=gate_order, forget_bias=forget_bias, peepholes=peepholes, activation=activation)
 
 
 def _zoneout_lstm(
@@ -141,7 +156,7 @@ def _layer_norm_lstm(
     states: list[Array],
     params: Mapping[str, Array],
     *,
-    activation: str = "tanh",
+    activation: Activation = "tanh",
     epsilon: float = 1e-12,
     cell_norm_in_output: bool = True,
     masks: Mapping[str, Array] | None = None,
@@ -155,9 +170,7 @@ def _layer_norm_lstm(
         value = (value - value.mean(axis=-1, keepdims=True)) / scale * params["gamma_" + name]
         return value + params.get("beta_" + name, 0)
 
-    def act(value: Array) -> Array:
-        return _ACTIVATIONS[activation](value)
-
+    act = _function_of(activation)
     h, c = states
     masks = masks or {}
     masked_h = h * masks.get("h", 1)
@@ -173,17 +186,21 @@ def _layer_norm_lstm(
     return new_h, [new_h, normed_c]
 
 
-def _gru(x: Array, states: list[Array], params: Mapping[str, Array]) -> tuple[Array, list[Array]]:
+def _gru(
+    x: Array, states: list[Array], params: Mapping[str, Array], *, activation: Activation = "tanh"
+) -> tuple[Array, list[Array]]:
     """gates/kernel [D + n, 2n], gates/bias [2n]; candidate/kernel [D + n, n], candidate/bias [n]"""
     (h,) = states
     r, u = numpy.split(_sigmoid(_dense(x, h, params, "gates/")), 2, axis=-1)
-    h = u * h + (1 - u) * numpy.tanh(_dense(x, r * h, params, "candidate/"))
+    h = u * h + (1 - u) * _function_of(activation)(_dense(x, r * h, params, "candidate/"))
     return h, [h]
 
 
-def _basic_rnn(x: Array, states: list[Array], params: Mapping[str, Array]) -> tuple[Array, list[Array]]:
+def _basic_rnn(
+    x: Array, states: list[Array], params: Mapping[str, Array], *, activation: Activation = "tanh"
+) -> tuple[Array, list[Array]]:
     """kernel [D + n, n], bias [n]"""
-    h = numpy.tanh(_dense(x, states[0], params))
+    h = _function_of(activation)(_dense(x, states[0], params))
     return h, [h]
 
 
@@ -219,6 +236,10 @@ _STEPS: dict[str, tuple[int, Callable[[Mapping[str, Array]], int], Callable[...,
     "rhn": (1, lambda params: len(params["b"]) // 2, _rhn),
 }
 """cell -> number of states, number of units, step: frame [B, D], states, params, options -> output, states"""
+
+
+def _function_of(activation: Activation) -> Callable[[Array], Array]:
+    return _ACTIVATIONS[activation] if isinstance(activation, str) else activation
 
 
 def _dense(x: Array, h: Array, params: Mapping[str, Array], prefix: str = "") -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from .dim import DimError
+from .dim import Dim, DimError
 
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
@@ -32,7 +32,12 @@ class SizePlaceholder(MutableMapping[int, Any]):
         dims = self._dynamic_axes()
         if axis not in dims:
             raise DimError("%r: axis %i (without batch) is not dynamic, so it has no lengths" % (self._tensor, axis))
-        dims[axis].dyn_size = size
+        dim, known = dims[axis], Dim.get_tag_from_size_tensor(size)
+        if known is not None and known != dim and dim.dyn_size is None:
+            dim.declare_same_as(known)  # layers of users say so that an axis is the one of their input
+            self._tensor._dims = tuple(known if d is dim else d for d in self._tensor._dims)
+        else:
+            dim.dyn_size = size
 
     def __delitem__(self, axis: int) -> None:
         raise TypeError("lengths cannot be deleted")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from returnn.util.behavior_version import BehaviorVersion, Change
+
 from .backend import backend_of_raw
-from .dim import Dim, DimError, DimKind, batch_dim
+from .dim import Dim, DimError, DimKind, are_identical, batch_dim
 from .tensor_base import TensorBase
 
 if TYPE_CHECKING:
@@ -110,15 +112,17 @@ class TensorCopies(TensorBase):
         :param allow_int: whether axes are fine
         :return: with that order
         """
+        if are_identical(perm, self.dims):
+            return self.copy()
         axes: list[int] = []
         for x in perm:
             if isinstance(x, int):
                 axes.append(x % self.batch_ndim)
                 continue
-            found = [i for i, d in enumerate(self.dims) if d == x and i not in axes]
-            if not found:
+            axis = _free_axis(self.dims, x, axes)
+            if axis is None:
                 raise DimError("%r: cannot transpose to %s" % (self, list(perm)))
-            axes.append(([i for i in found if self.dims[i] is x] or found)[0])
+            axes.append(axis)
         if sorted(axes) != list(range(self.batch_ndim)):
             raise DimError("%r: cannot transpose to %s, these are not its dims" % (self, list(perm)))
         return self._permuted(axes)
@@ -219,10 +223,12 @@ class TensorCopies(TensorBase):
         :param dims: must hold all dims of this tensor
         :return: raw value with an axis for each of them, of size 1 where this tensor has none
         """
-        x, missing = self._ordered_like(dims)
-        raw, backend = x.raw_tensor, backend_of_raw(x.raw_tensor)
-        if not x.dims:
+        used, missing = self.axes_in_layout(dims)
+        raw, backend = self.raw_tensor, backend_of_raw(self.raw_tensor)
+        if not used:
             return raw  # scalars broadcast
+        if used != sorted(used):
+            raw = backend.transpose(raw, used)
         for axis in missing:
             raw = backend.expand_dims(raw, axis)
         return raw
@@ -241,18 +247,27 @@ class TensorCopies(TensorBase):
         """
         :return: transposed, and the axes that are missing, ascending
         """
+        used, missing = self.axes_in_layout(dims)
+        return self._permuted(used), missing
+
+    def axes_in_layout(self, dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
+        """
+        :param dims: must hold all dims of this tensor
+        :return: axes of this tensor, in the order of dims; and the axes of dims that it does not have, ascending
+        """
+        if are_identical(dims, self.dims):
+            return list(range(self.batch_ndim)), []
         used: list[int] = []
         missing: list[int] = []
         for axis, dim in enumerate(dims):
-            found = [i for i, d in enumerate(self.dims) if i not in used and d == dim]
-            found = [i for i in found if self.dims[i] is dim] or found
-            if found:
-                used.append(found[0])
-            else:
+            own = _free_axis(self.dims, dim, used)
+            if own is None:
                 missing.append(axis)
+            else:
+                used.append(own)
         if len(used) < self.batch_ndim:
             raise DimError("%r does not fit to the dims %s" % (self, list(dims)))
-        return self._permuted(used), missing
+        return used, missing
 
     def copy_compatible_to(
         self,
@@ -279,7 +294,7 @@ class TensorCopies(TensorBase):
             raise DimError("%r is not compatible to %r: one is sparse" % (self, data))
         if check_dtype and self.dtype != data.dtype:
             raise DimError("%r is not compatible to %r: other dtype" % (self, data))
-        x, missing = self._ordered_like(data.dims)
+        x, missing = self._with_feature_of(data)._ordered_like(data.dims)
         if missing and not add_dims:
             raise DimError("%r is not compatible to %r: dims are missing" % (self, data))
         for axis in missing:
@@ -287,6 +302,20 @@ class TensorCopies(TensorBase):
             dim = data.dims[axis] if repeat else Dim(1, description="dummy:%i" % axis, auto_generated=True)
             x = x.copy_add_dim_by_tag(dim, unbroadcast=repeat, axis=axis)
         return x
+
+    def _with_feature_of(self, data: TensorBase) -> Self:
+        """
+        :return: with the feature dim of data, if that is as large as the own one, which data does not have
+        """
+        own, other, axis = self.feature_dim, data.feature_dim, self.feature_dim_axis
+        if own is None or other is None or axis is None or BehaviorVersion.has(Change.STRICT_DIMS):
+            return self
+        if own in data.dims or other in self.dims or own.dimension != other.dimension:
+            return self
+        dims = [*self.dims[:axis], other, *self.dims[axis + 1 :]]
+        return self._with(
+            dims=dims, raw=self.raw_tensor, time_dim_axis=self.time_dim_axis, feature_dim_axis=self.feature_dim_axis
+        )
 
     # ---- more axes
 
@@ -480,6 +509,15 @@ class TensorCopies(TensorBase):
             time_dim_axis=_moved(position, self.time_dim_axis),
             feature_dim_axis=_moved(position, self.feature_dim_axis),
         )
+
+
+def _free_axis(dims: Sequence[Dim], dim: Dim, used: Sequence[int]) -> int | None:
+    """
+    :return: the first axis with this dim that is not used yet: this very object if possible, else an equal one
+    """
+    free = [i for i in range(len(dims)) if i not in used]
+    found = next((i for i in free if dims[i] is dim), None)
+    return next((i for i in free if dims[i] == dim), None) if found is None else found
 
 
 def _index(dims: Sequence[Dim], dim: Dim | None, old_axis: int | None) -> int | None:

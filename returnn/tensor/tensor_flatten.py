@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .backend import Backend, backend_of_raw
 from .dim import Dim, DimError
+from .run_table import current_table
+from .tensor_base import TensorBase
 from .tensor_sequences import TensorSequences
 
 if TYPE_CHECKING:
@@ -68,11 +70,8 @@ class TensorFlatten(TensorSequences):
         x = self._permuted(rest[:start] + list(axes) + rest[start:])
         end = start + len(axes)
         backend = backend_of_raw(x.raw_tensor)
-        shape: list[Any] = [
-            d.dimension if d.dimension is not None else backend.size_of_axis(x.raw_tensor, i)
-            for i, d in enumerate(x.dims)
-        ]
-        size = None if x.raw_tensor is None else _product(backend, shape[start:end])
+        shape = [axis_size(x, i) for i in range(x.batch_ndim)]
+        size = None if x.raw_tensor is None else backend.product(shape[start:end])
         raw = backend.reshape(x.raw_tensor, shape[:start] + [size] + shape[end:])
 
         def marker(axis: int | None) -> int | None:
@@ -95,6 +94,27 @@ class TensorFlatten(TensorSequences):
         )
 
 
+def axis_size(x: TensorBase, axis: int) -> Any:
+    """
+    :param x: with value, or a template
+    :param axis: of x
+    :return: int where static, else a raw scalar, which is made once a step for all tensors with that dim; None in a
+        template
+    """
+    dim = x.dims[axis]
+    if dim.dimension is not None:
+        return dim.dimension
+    backend = backend_of_raw(x.raw_tensor)
+    if x.raw_tensor is None or dim.is_batch_dim:  # of a merged batch the dim is the same, but not the size
+        return backend.size_of_axis(x.raw_tensor, axis)
+    size = backend.static_shape(x.raw_tensor)[axis]
+    if size is not None:
+        return size
+    base = dim.get_same_base()
+    key = ("axis size", id(base), backend.name)
+    return current_table().cached(key, lambda: (backend.size_of_axis(x.raw_tensor, axis), base))[0]
+
+
 def _lengths_in_merged_batch(backend: Backend, dim: Dim, merged: Sequence[Dim], sizes: Sequence[Any]) -> Dim:
     """
     :param dim: another dim of the tensor
@@ -108,21 +128,5 @@ def _lengths_in_merged_batch(backend: Backend, dim: Dim, merged: Sequence[Dim], 
     lens = dim.dyn_size_ext
     if None not in sizes and lens is not None and lens.raw_tensor is not None and set(lens.dims) <= set(merged):
         repeated = backend.broadcast_to(lens.copy_compatible_to_dims_raw(merged), sizes)
-        res.dyn_size = backend.reshape(repeated, [_product(backend, sizes)])
+        res.dyn_size = backend.reshape(repeated, [backend.product(sizes)])
     return res
-
-
-def _product(backend: Backend, sizes: Sequence[Any]) -> Any:
-    """
-    :return: of sizes, of which some are raw scalars
-    """
-    static = 1
-    dynamic = None
-    for size in sizes:
-        if isinstance(size, int):
-            static *= size
-        else:
-            dynamic = size if dynamic is None else backend.binary("mul", dynamic, size)
-    if dynamic is None:
-        return static
-    return dynamic if static == 1 else backend.binary("mul", dynamic, static)

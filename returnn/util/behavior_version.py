@@ -51,8 +51,28 @@ class Change(enum.Enum):
     SPEC_AUGMENT_PER_SEQ = (28, "SpecAugment: number of masks for each sequence")
     CONFORMER_NORM_MASKS = (29, "Conformer: batch norm is masked")
     NATIVE_CTC_WITHOUT_PATH_IS_ZERO = (30, "CTC, native: sequences without a path have zero loss and gradient")
+    CONV_LAYERS_MASK = (
+        31,
+        "layers conv, transposed_conv, pool, stft and the like: input is masked; strided `same` padding is independent"
+        " of the other sequences of the batch",
+    )
+    MAX_POOL_PADS_NOTHING = (31, "pool: `same_static` pads with nothing for max (before: zeros)")
     WINDOW_AND_SPLIT_MASK = (31, "window, split_dims: input is masked")
+    SEQUENCE_LAYERS_MASK = (
+        31,
+        "cumsum, slice_nd, resize, shift_axis, boolean_mask: frames behind a sequence's end do not count",
+    )
+    SLICE_KEEPS_LENGTHS = (
+        31,
+        "slice: up to a fixed frame, lengths are kept (before: a static axis); backwards from the end of each sequence",
+    )
+    SYNTHETIC_GRADIENT_MASKS = (31, "synthetic_gradient: the predicted gradient is masked")
+    CONCAT_OF_SEQUENCES = (31, "concat: joins sequences; before, their padding stayed in between")
+    LENGTH_HAS_DTYPE = (31, "length: `dtype` and `sparse` count for lengths of sequences too")
+    EMPTY_SOFTMAX_IS_ZERO = (31, "softmax over no frames: zeros (before: nan)")
+    NORM_MASKS = (31, "norm, weighted_sum: frames behind a sequence's end do not count")
     CTC_WITHOUT_PATH_IS_ZERO = (31, "CTC: sequences without a path have zero loss and gradient")
+    REGRESSION_WITHOUT_FRAME_ERROR = (31, "losses mse, mean_l1, l1: report no error (before: of the highest feature)")
 
     def __init__(self, version: int, text: str):
         self.version = version

@@ -12,10 +12,12 @@ def nearest_names(name: str, valid: Iterable[str], *, max_names: int = 3) -> lis
     :param name: what the user wrote
     :param valid: the names there are
     :param max_names: how many to return at most
-    :return: the valid names that look most like it, best first; maybe none
+    :return: the valid names that look most like it, best first, without those that are far behind the best; maybe none
     """
     by_lower = {v.lower(): v for v in sorted(valid)}
-    return [by_lower[v] for v in difflib.get_close_matches(name.lower(), sorted(by_lower), n=max_names, cutoff=0.6)]
+    near = difflib.get_close_matches(name.lower(), sorted(by_lower), n=max_names, cutoff=0.6)
+    ratios = [difflib.SequenceMatcher(None, v, name.lower()).ratio() for v in near]
+    return [by_lower[v] for v, ratio in zip(near, ratios, strict=True) if ratio >= 0.7 * ratios[0]]
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str:

@@ -1,68 +1,40 @@
-"""One contract for all operations on all backends.
-
-Law: the result of a batch is that of its sequences one by one, whatever stands behind their ends, in whatever order the
-axes are; and the dims and the dtype are those that the template backend says. The references below see one sequence
-without padding, in float64.
-"""
+"""The contract of the operations that need no module of their own: see :mod:`.contract`."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy
-import pytest
 
 import returnn.frontend as rf
 from returnn.tensor import Dim, FeatureDim, SpatialDim, Tensor, batch_dim
-from tests.common import Feed, run_rf, visible
 
-TIME = Dim(None, name="time", size_dims=(batch_dim,))
-LABEL_TIME = Dim(None, name="label-time", size_dims=(batch_dim,))
-FEATURE = FeatureDim("feature", 4)
-OUT = FeatureDim("out", 3)
-BIG = FeatureDim("big", 6)
+from .contract import (
+    FEATURE,
+    FLAG,
+    LABEL_TIME,
+    LABELS,
+    OTHER_LABELS,
+    PER_SEQ,
+    TIME,
+    VECTOR,
+    XB,
+    Case,
+    W,
+    X,
+    contract_tests,
+)
+
 UNITS = FeatureDim("units", 2)
 GATES = 4 * UNITS
 
-X = Tensor("x", [batch_dim, TIME, FEATURE], "float32", feature_dim=FEATURE, time_dim_axis=1)
-XB = Tensor("xb", [batch_dim, TIME, BIG], "float32", feature_dim=BIG, time_dim_axis=1)
-LABELS = Tensor("labels", [batch_dim, TIME], "int32", sparse_dim=FEATURE, time_dim_axis=1)
-OTHER_LABELS = Tensor("other_labels", [batch_dim, LABEL_TIME], "int32", sparse_dim=OUT, time_dim_axis=1)
-FLAG = Tensor("flag", [batch_dim, TIME], "bool", time_dim_axis=1)
-PER_SEQ = Tensor("per_seq", [batch_dim, FEATURE], "float32", feature_dim=FEATURE)
-VECTOR = Tensor("vector", [FEATURE], "float32", feature_dim=FEATURE)
-W = Tensor("w", [FEATURE, OUT], "float32", feature_dim=OUT)
 W_IN = Tensor("w_in", [FEATURE, GATES], "float32", feature_dim=GATES)
 W_RE = Tensor("w_re", [UNITS, GATES], "float32", feature_dim=GATES)
 B_GATES = Tensor("b_gates", [GATES], "float32", feature_dim=GATES)
 H0 = Tensor("h0", [batch_dim, UNITS], "float32", feature_dim=UNITS)
-
-NEED_A_SEQUENCE = ("avg_pool", "avg_pool_same_static", "edit_distance", "reduce_argmin_time", "split_time")
-"""TensorFlow's ops for these stop with a clear error where there is none."""
-
-LENS = [[3, 1, 2], [1], [4, 0], []]
-
-
-@dataclasses.dataclass
-class Case:
-    """One operation."""
-
-    name: str
-    inputs: list[Tensor]
-    function: Callable[..., Tensor]
-    reference: Callable[..., Any]
-    """of one sequence: gets its part of each input, float64, without padding"""
-    gradient: bool = False
-    """smooth: also compare the gradient with differences of the reference"""
-    finite_padding: bool = False
-    """what stands behind the end may be large, but must be finite"""
-    min_len: int = 0
-    """the reference needs that many frames"""
-    tolerance: float = 1e-5
 
 
 def sigmoid(x: Any) -> Any:
@@ -232,24 +204,6 @@ def reduce_case(mode: str, dims: list[Dim], reference: Callable[[Any, Any], Any]
     return Case(name, [X], lambda x: rf.reduce(x, mode=mode, axis=dims), lambda x: reference(x, axes), **options)
 
 
-def pool(x: Tensor, mode: str, padding: str | list[int], stride: int = 1) -> Tensor:
-    return rf.pool(
-        x,
-        mode=mode,
-        pool_size=[2],
-        padding=padding,
-        strides=[stride],
-        dilation_rate=[1],
-        in_spatial_dims=[TIME],
-        use_mask=True,
-    )[0]
-
-
-def pool_reference(x: Any, function: Any, stride: int = 1) -> Any:
-    frames = [function(x[t : t + 2], axis=0) for t in range(0, len(x) - 1, stride)]
-    return numpy.array(frames).reshape(len(frames), x.shape[1])
-
-
 CASES = [_unary_case(name) for name in UNARY] + [
     Case("add_vector", [X, VECTOR], lambda x, v: x + v, lambda x, v: x + v, gradient=True),
     Case("vector_minus", [X, VECTOR], lambda x, v: v - x, lambda x, v: v - x, gradient=True),
@@ -301,7 +255,7 @@ CASES = [_unary_case(name) for name in UNARY] + [
     ),
     reduce_case("logsumexp", [FEATURE], lambda x, a: numpy.log(numpy.exp(x).sum(a)), gradient=True),
     reduce_case("argmax", [FEATURE], lambda x, a: x.argmax(a[0])),
-    reduce_case("argmin", [TIME], lambda x, a: x.argmin(a[0]), min_len=1),
+    reduce_case("argmin", [TIME], lambda x, a: x.argmin(a[0]), min_len=1, needs_a_sequence=True),
     Case("any", [FLAG], lambda f: rf.reduce(f, mode="any", axis=TIME), lambda f: f.any()),
     Case("all", [FLAG], lambda f: rf.reduce(f, mode="all", axis=TIME), lambda f: f.all()),
     Case(
@@ -368,6 +322,7 @@ CASES = [_unary_case(name) for name in UNARY] + [
         [X],
         lambda x: rf.split_dims(x, axis=TIME, dims=[TIME.ceildiv_right(2), A], pad_value=7),
         lambda x: numpy.concatenate([x, numpy.full((len(x) % 2, 4), 7.0)]).reshape(-1, 2, 4),
+        needs_a_sequence=True,
     ),
     Case(
         "merge_features",
@@ -405,28 +360,6 @@ CASES = [_unary_case(name) for name in UNARY] + [
         lambda x: rf.window(x, spatial_dim=TIME, window_dim=WINDOW, padding="valid")[0],
         lambda x: one_by_one(x, 3, left=0)[: max(len(x) - 2, 0)],
     ),
-    Case("max_pool", [X], lambda x: pool(x, "max", "valid", 2), lambda x: pool_reference(x, numpy.max, 2)),
-    Case("avg_pool", [X], lambda x: pool(x, "avg", "valid"), lambda x: pool_reference(x, numpy.mean), gradient=True),
-    Case(
-        "max_pool_same",
-        [X],
-        lambda x: pool(x, "max", "same"),
-        lambda x: pool_reference(numpy.concatenate([x, numpy.full((1, 4), -numpy.inf)]), numpy.max),
-    ),
-    Case(
-        "max_pool_between",
-        [X],
-        lambda x: pool(x, "max", [1], 2),
-        lambda x: pool_reference(numpy.pad(x, [(1, 1), (0, 0)], constant_values=-numpy.inf), numpy.max, 2),
-        min_len=1,
-    ),
-    Case(
-        "avg_pool_same_static",
-        [X],
-        lambda x: pool(x, "avg", "same_static"),
-        lambda x: pool_reference(numpy.pad(x, [(0, 1), (0, 0)]), numpy.mean),
-        gradient=True,
-    ),
     Case(
         "variance",
         [X],
@@ -454,6 +387,7 @@ CASES = [_unary_case(name) for name in UNARY] + [
         [LABELS, OTHER_LABELS],
         lambda a, b: rf.edit_distance(a, TIME, b, LABEL_TIME),
         edit_distance_reference,
+        needs_a_sequence=True,
     ),
     Case(
         "ctc_full_sum",
@@ -474,128 +408,22 @@ CASES = [_unary_case(name) for name in UNARY] + [
     Case(
         "ctc_best_path",
         [X, OTHER_LABELS],
-        lambda x, labels: ctc(rf.ctc_best_path, x, labels),
+        lambda x, labels: ctc(rf.ctc_best_path_score, x, labels),
         lambda x, labels: -max(alignments(numpy.log(softmax(x, 1)), labels), default=-numpy.inf),
     ),
     lstm_case("jifo", 1),
     lstm_case("ijfo", -1, forget_bias=1.0),
     lstm_case("jifo", -1, what=1),
     lstm_case("jifo", 1, what=2),
-    Case("basicrnn", [X, KERNEL, BIAS], basicrnn, basicrnn_reference, gradient=True, tolerance=1e-4),
+    Case(
+        "basicrnn",
+        [X, KERNEL, BIAS],
+        basicrnn,
+        basicrnn_reference,
+        gradient=True,
+        as_it_is=("kernel",),
+        tolerance=1e-4,
+    ),
 ]
 
-
-def make_feed(case: Case, lens: list[int], behind_end: float) -> tuple[Feed, list[list[numpy.ndarray]]]:
-    """
-    :return: feed; and for each sequence its part of each input
-    """
-    rnd = numpy.random.RandomState(len(lens) + 7 * len(case.name))
-    all_lens = {TIME: lens, LABEL_TIME: [(n + 1) % 3 for n in lens]}
-    feed: dict[Any, Any] = {dim: numpy.array(n, "int32") for dim, n in all_lens.items()}
-    parts: list[list[numpy.ndarray]] = [[] for _ in lens]
-    for x in case.inputs:
-        shape = [
-            len(lens) if d == batch_dim else max(all_lens[d], default=0) if d.is_dynamic else d.dimension
-            for d in x.dims
-        ]
-        value: Any
-        if x.dtype == "int32":
-            value = rnd.randint(0, x.sparse_dim.dimension, shape)
-        elif x.dtype == "bool":
-            value = rnd.rand(*shape) < 0.5
-        else:
-            value = rnd.normal(size=shape)
-        value = numpy.asarray(value).astype(x.dtype)
-        for i in range(len(lens)):
-            part = value[i] if batch_dim in x.dims else value
-            if len(x.dims) > 1 and x.dims[1].is_dynamic:
-                part = part[: all_lens[x.dims[1]][i]]
-            parts[i].append(part.astype("float64") if x.dtype == "float32" else part)
-            if x.dtype == "float32" and x.dims[:2] == (batch_dim, TIME):
-                value[i, lens[i] :] = behind_end
-        feed[x.name] = value
-    return feed, parts
-
-
-def expected_of(case: Case, parts: list[list[numpy.ndarray]], shape: tuple[int, ...]) -> numpy.ndarray:
-    """
-    :return: results of the single sequences, zeros behind their ends
-    """
-    res = numpy.zeros(shape)
-    for i, part in enumerate(parts):
-        value = numpy.asarray(case.reference(*part))
-        res[(i,) + tuple(slice(0, n) for n in value.shape)] = value
-    return res
-
-
-def batch_first(y: Tensor) -> list[Dim]:
-    return [d for d in y.dims if d == batch_dim] + [d for d in y.dims if d != batch_dim]
-
-
-@pytest.mark.parametrize("backend", ["numpy", "tf"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_batch_is_its_sequences_one_by_one(case: Case, backend: str) -> None:
-    """See the law above; batch-major, with 0, 1e30 and nan behind the ends, also with sequences of length 0."""
-    fills = [0.0, 1e30] + ([] if case.finite_padding else [math.nan])
-    lens = [n for n in LENS if n and min(n) >= case.min_len]
-    feeds, parts = zip(*[make_feed(case, n, fill) for n in lens for fill in fills], strict=True)
-    template = run_rf("template", case.function, case.inputs, []).template
-    result = run_rf(backend, case.function, case.inputs, feeds)
-    assert result.template.dims == template.dims
-    assert result.template.dtype == template.dtype
-    assert (result.template.feature_dim, result.template.time_dim) == (template.feature_dim, template.time_dim)
-    order = batch_first(template)
-    for feed, part, value in zip(feeds, parts, result.values, strict=True):
-        assert value.dtype == template.dtype
-        actual = visible(template, value, feed, order=order)
-        numpy.testing.assert_allclose(
-            actual, expected_of(case, part, actual.shape), rtol=case.tolerance, atol=case.tolerance
-        )
-
-
-@pytest.mark.parametrize("backend", ["numpy", "tf"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_order_of_axes_does_not_matter(case: Case, backend: str) -> None:
-    """All inputs with their axes reversed give the same values. (Kernels of cells are in the layout of checkpoints.)"""
-    feed, _ = make_feed(case, [3, 1, 2], 0.0)
-    plain = run_rf(backend, case.function, case.inputs, [feed])
-    swapped_inputs = [x if x is KERNEL else x.copy_transpose(x.dims[::-1]) for x in case.inputs]
-    swapped_feed = {**feed, **{x.name: feed[x.name].transpose() for x in case.inputs if x is not KERNEL}}
-    swapped = run_rf(backend, case.function, swapped_inputs, [swapped_feed])
-    assert set(swapped.template.dims) == set(plain.template.dims)
-    a = visible(plain.template, plain.values[0], feed)
-    b = visible(swapped.template, swapped.values[0], feed, order=plain.template.dims)
-    numpy.testing.assert_allclose(b, a, rtol=case.tolerance, atol=case.tolerance)
-
-
-@pytest.mark.parametrize("case", [c for c in CASES if c.name not in NEED_A_SEQUENCE], ids=lambda case: case.name)
-def test_backends_agree_without_any_sequence(case: Case) -> None:
-    """A batch of no sequences gives arrays of size 0, of equal shape and dtype."""
-    feed, _ = make_feed(case, [], 0.0)
-    a = run_rf("numpy", case.function, case.inputs, [feed]).values[0]
-    b = run_rf("tf", case.function, case.inputs, [feed]).values[0]
-    assert (a.shape, a.dtype) == (b.shape, b.dtype)
-    assert a.size == 0
-
-
-@pytest.mark.parametrize("case", [c for c in CASES if c.gradient], ids=lambda case: case.name)
-def test_gradient_equals_differences_of_the_reference(case: Case) -> None:
-    """d sum(y) / d x by central differences on the single sequences; it is 0 behind the ends."""
-    lens, step = [3, 1, 2], 1e-5
-    feed, parts = make_feed(case, lens, 5.0)
-    result = run_rf("tf", case.function, case.inputs, [feed], gradients=True)
-    for number, x in enumerate(case.inputs):
-        if x.dtype != "float32":
-            continue
-        actual = result.gradients[0][[y.name for y in case.inputs if y.dtype == "float32"].index(x.name)]
-        expected = numpy.zeros(actual.shape)
-        for i, part in enumerate(parts):
-            at = expected[i] if batch_dim in x.dims else expected
-            for index in numpy.ndindex(*part[number].shape):
-                ends = []
-                for sign in (1, -1):
-                    moved = [p.copy() for p in part]
-                    moved[number][index] += sign * step
-                    ends.append(numpy.sum(case.reference(*moved)))
-                at[index] += (ends[0] - ends[1]) / (2 * step)
-        numpy.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
+TestContract = contract_tests(CASES)

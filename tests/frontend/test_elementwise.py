@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import returnn.frontend as rf
-from returnn.tensor import DimError, FeatureDim, SpatialDim, Tensor, batch_dim
+from returnn.tensor import Dim, DimError, FeatureDim, SpatialDim, Tensor, batch_dim
 
 T, F = SpatialDim("t", 3), FeatureDim("f", 2)
 X = Tensor("x", [batch_dim, T, F], "float32", feature_dim=F, time_dim_axis=1)
@@ -20,6 +20,22 @@ def test_dims_are_those_of_the_largest_operand_first() -> None:
     other = Tensor("y", [F, SpatialDim("s", 4)], "float32")
     assert rf.combine(X, "+", other).dims == X.dims + other.dims[1:]
     assert (V + X).feature_dim is F and (V + X).time_dim is T
+
+
+def test_operands_of_the_same_dims_are_not_searched_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matching dims costs more than the sum. Where they are the same objects, one comparison: time is not feature."""
+    x = Tensor("x", [T, F], "float32", feature_dim=F, time_dim_axis=0, raw_tensor=numpy.ones((3, 2), "float32"))
+    compared = []
+    equal = Dim.__eq__
+
+    def counted(a: Dim, b: object) -> bool:
+        compared.append((a, b))
+        return equal(a, b)
+
+    monkeypatch.setattr(Dim, "__eq__", counted)
+    y = x + x
+    assert len(compared) <= 1
+    assert (y.feature_dim, y.time_dim) == (F, T) and y.raw_tensor.tolist() == [[2.0, 2.0]] * 3
 
 
 def test_a_dim_that_occurs_twice_is_kept_twice() -> None:

@@ -19,8 +19,8 @@ LABELS = Tensor("labels", [batch_dim, U], "int32", sparse_dim=CLASSES, time_dim_
 
 
 def ctc(logits: Tensor, labels: Tensor, **options: bool) -> Tensor:
-    """rf.ctc_loss of the tensors above"""
-    return rf.ctc_loss(logits, axis=WITH_BLANK, labels=labels, input_spatial_dim=T, target_spatial_dim=U, **options)
+    """rf.ctc_loss_v1 of the tensors above"""
+    return rf.ctc_loss_v1(logits, axis=WITH_BLANK, labels=labels, input_spatial_dim=T, target_spatial_dim=U, **options)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -38,7 +38,8 @@ def test_ctc_loss_known_values(backend: str) -> None:
 @pytest.mark.parametrize(
     "options", [{}, {"ctc_merge_repeated": False}, {"preprocess_collapse_repeated": True}], ids=str
 )
-def test_ctc_loss_of_backends_agrees(options: dict[str, bool]) -> None:
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_ctc_loss_is_that_of_numpy(options: dict[str, bool], backend: str) -> None:
     """random logits, labels with repetitions"""
     rnd = numpy.random.RandomState(3)
     feed = {
@@ -47,7 +48,7 @@ def test_ctc_loss_of_backends_agrees(options: dict[str, bool]) -> None:
         "logits": rnd.normal(size=(3, 6, 4)),
         "labels": [[1, 1, 2], [0, 0, 0], [2, 2, 2]],
     }
-    a, b = (run_rf(backend, lambda x, y: ctc(x, y, **options), [LOGITS, LABELS], [feed]) for backend in BACKENDS)
+    a, b = (run_rf(name, lambda x, y: ctc(x, y, **options), [LOGITS, LABELS], [feed]) for name in ("numpy", backend))
     numpy.testing.assert_allclose(a.values[0], b.values[0], rtol=1e-5)
 
 
@@ -132,3 +133,50 @@ def test_logits_must_be_float32() -> None:
     """TensorFlow's op knows no other"""
     with run_table_ctx(), pytest.raises(DimError, match="logits must be float32, but are float16"):
         ctc(LOGITS.copy_template(dtype="float16"), LABELS)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("max_approx", [False, True])
+def test_ctc_loss_with_the_names_of_the_frontend(backend: str, max_approx: bool) -> None:
+    """
+    p = softmax(0 1 2 3 4), the blank is the last class. Label 0 in one frame: -log p(0). In two: 0 0, 0 blank, or
+    blank 0. Labels 1 1 in two frames: no alignment, 0.
+    """
+    classes = FeatureDim("five", 5)
+    logits = Tensor("logits", [batch_dim, T, classes], "float32", feature_dim=classes, time_dim_axis=1)
+    frame = [0, 1, 2, 3, 4]
+    feed = {T: [1, 2, 2], U: [1, 1, 2], "logits": [[frame] * 2] * 3, "labels": [[0, 0], [0, 0], [1, 1]]}
+
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        return rf.ctc_loss(
+            logits=x, targets=y, input_spatial_dim=T, targets_spatial_dim=U, blank_index=4, max_approx=max_approx
+        )
+
+    p = numpy.exp(frame) / numpy.sum(numpy.exp(frame))
+    of_two = p[0] * p[4] if max_approx else p[0] ** 2 + 2 * p[0] * p[4]
+    y = run_rf(backend, loss, [logits, LABELS], [feed])
+    numpy.testing.assert_allclose(y.values[0], [-numpy.log(p[0]), -numpy.log(of_two), 0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sentence_bleu_of_a_batch(backend: str) -> None:
+    """Equal: 1. 1 1 and 1 2: 1 of 2 labels, no pair, which counts 1/2: sqrt(1/4). Nothing: 0. Ends count."""
+    a = Tensor("a", [batch_dim, T], "int32", sparse_dim=CLASSES)
+    b = Tensor("b", [batch_dim, U], "int32", sparse_dim=CLASSES)
+    feed = {T: [2, 2, 0], U: [2, 2, 1], "a": [[1, 0], [1, 1], [1, 1]], "b": [[1, 0, 2], [1, 2, 2], [1, 1, 1]]}
+    y = run_rf(backend, lambda a, b: rf.sentence_bleu(a, T, b, U), [a, b], [feed])
+    assert y.template.dims == (batch_dim,)
+    numpy.testing.assert_allclose(y.values[0], [1, 0.5, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ctc_of_a_batch_without_any_frame(backend: str) -> None:
+    """No labels: one alignment, of nothing, 0. A label: none. What is decoded is nothing."""
+    feed = {T: [0, 0], U: [0, 1], "logits": numpy.zeros((2, 0, 4)), "labels": [[1], [1]]}
+    assert run_rf(backend, ctc, [LOGITS, LABELS], [feed]).values[0].tolist() == [0, numpy.inf]
+
+    def decode(logits: Tensor, _: Tensor) -> Tensor:
+        y, _ = rf.ctc_decode(logits, axis=WITH_BLANK, input_spatial_dim=T, target_dim=CLASSES, beam_width=1)
+        return y
+
+    assert run_rf(backend, decode, [LOGITS, LABELS], [feed]).values[0].shape == (2, 0)

@@ -34,7 +34,9 @@ def test_several_dims_with_shared_ones(backend: str) -> None:
     feed = {"a": rnd.normal(size=(2, 4, 3, 2)), "c": rnd.normal(size=(3, 2, 4, 5))}
     y = run_rf(backend, lambda a, c: rf.matmul(a, c, reduce=[F, s]), [a, c], [feed])
     assert y.template.dims == (batch_dim, G, h) and y.template.feature_dim is h
-    numpy.testing.assert_allclose(y.values[0], numpy.einsum("bsfg,fbsh->bgh", feed["a"], feed["c"]), rtol=1e-5)
+    numpy.testing.assert_allclose(
+        y.values[0], numpy.einsum("bsfg,fbsh->bgh", feed["a"], feed["c"]), rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -60,13 +62,44 @@ def test_lengths_that_only_one_side_knows(backend: str) -> None:
 
 
 def test_errors() -> None:
-    """dim not in both; dtypes; a dim twice"""
-    with pytest.raises(DimError, match=r"matmul: w has no dim Dim\{'t'\[B\]\}, its dims are"):
-        rf.matmul(X, W, reduce=T)
+    """dim in none of the two; dtypes; a dim twice; another order than that of the dims"""
+    with pytest.raises(DimError, match=r"matmul: neither .*'x'.* nor .*'w'.* has the dim Dim\{'other'\(2\)\}"):
+        rf.matmul(X, W, reduce=SpatialDim("other", 2))
+    with pytest.raises(DimError, match="matmul: dim_order is .* but the result has the dims"):
+        rf.matmul(X, W, reduce=F, dim_order=[T, G])
     with pytest.raises(DimError, match="dtypes differ: float32, float16"):
         rf.matmul(X, W.copy_template(dtype="float16"), reduce=F)
     with pytest.raises(DimError, match="the result would have .* twice"):
         rf.matmul(Tensor("w", [F, F, G], "float32"), W, reduce=G)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_order_of_the_result(backend: str) -> None:
+    """a [b, s, f] c [b, h, f] as [h, s, b], and a matrix product as [g, t, b]"""
+    s, h = SpatialDim("s", 4), SpatialDim("h", 5)
+    a, c = Tensor("a", [batch_dim, s, F], "float32"), Tensor("c", [batch_dim, h, F], "float32")
+    rnd = numpy.random.RandomState(1)
+    feed = {"a": rnd.normal(size=(2, 4, 3)), "c": rnd.normal(size=(2, 5, 3))}
+    y = run_rf(backend, lambda a, c: rf.matmul(a, c, reduce=F, dim_order=[h, s, batch_dim]), [a, c], [feed])
+    assert y.template.dims == (h, s, batch_dim)
+    numpy.testing.assert_allclose(y.values[0], numpy.einsum("bsf,bhf->hsb", feed["a"], feed["c"]), rtol=1e-5, atol=1e-6)
+    feed = {T: [2, 1], "x": rnd.normal(size=(2, 2, 3)), "w": rnd.normal(size=(3, 2))}
+    y = run_rf(backend, lambda x, w: rf.matmul(x, w, reduce=F, dim_order=[G, T, batch_dim]), [X, W], [feed])
+    numpy.testing.assert_allclose(y.values[0], (feed["x"] @ feed["w"]).transpose(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_outer_product_and_dims_that_one_side_lacks(backend: str) -> None:
+    """nothing reduced: u v^T; a dim of one operand only: that one is summed first, padding not counted"""
+    u, v = Tensor("u", [batch_dim, F], "float32"), Tensor("v", [batch_dim, G], "float32")
+    feed = {"u": [[1, 2, 3]], "v": [[10, 20]]}
+    y = run_rf(backend, lambda u, v: rf.matmul(u, v, reduce=[]), [u, v], [feed])
+    assert y.template.dims == (batch_dim, F, G)
+    numpy.testing.assert_allclose(y.values[0], [[[10, 20], [20, 40], [30, 60]]])
+    feed = {T: [1, 2], "x": [[[1, 2, 3], [9, 9, 9]], [[1, 1, 1], [0, 0, 2]]], "w": [[1, 0], [0, 1], [1, 1]]}
+    y = run_rf(backend, lambda x, w: rf.matmul(x, w, reduce=[F, T]), [X, W], [feed])
+    assert y.template.dims == (batch_dim, G)
+    numpy.testing.assert_allclose(y.values[0], [[4, 5], [4, 4]])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

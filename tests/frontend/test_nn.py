@@ -1,4 +1,4 @@
-"""Softmax, dropout, pooling: what test_contract.py does not see."""
+"""Softmax, dropout: what test_contract.py does not see."""
 
 from __future__ import annotations
 
@@ -30,23 +30,6 @@ def test_a_sequence_without_frames_gives_no_nan(backend: str) -> None:
     feed = {T: [2, 0], "x": [[3, 3], [3, 4]]}
     for log in (rf.softmax, rf.log_softmax):
         assert numpy.isfinite(run_rf(backend, lambda x, log=log: log(x, axis=T), [X], [feed]).values[0]).all()
-    for mode in ("max", "avg"):
-        y = run_rf(backend, lambda x, mode=mode: pooled(x, mode), [X], [feed])
-        assert y.values[0][1].tolist() == [0]
-
-
-def pooled(x: Tensor, mode: str) -> Tensor:
-    """windows of two frames, masked"""
-    return rf.pool(
-        x,
-        mode=mode,
-        pool_size=[2],
-        padding="valid",
-        strides=[1],
-        dilation_rate=[1],
-        in_spatial_dims=[T],
-        use_mask=True,
-    )[0]
 
 
 def test_dropout_is_off_outside_of_training() -> None:
@@ -88,48 +71,13 @@ def test_dropout_checks_its_probability(drop_prob: float) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_pool_2d_with_channels_and_more_batch_dims(backend: str) -> None:
-    """[c, h=2, w=3, b] in any order, extra dims are independent: max over 2x2 windows"""
-    h, w, c, e = SpatialDim("h", 2), SpatialDim("w", 3), FeatureDim("c", 2), SpatialDim("e", 2)
-    x = Tensor("x", [c, h, e, w, batch_dim], "float32", feature_dim=c)
-    value = numpy.random.RandomState(1).normal(size=(2, 2, 2, 3, 1))
-
-    def function(x: Tensor) -> Tensor:
-        return rf.pool(
-            x,
-            mode="max",
-            pool_size=[2, 2],
-            padding="valid",
-            strides=[1, 1],
-            dilation_rate=[1, 1],
-            in_spatial_dims=[h, w],
-        )[0]
-
-    y = run_rf(backend, function, [x], [{"x": value}])
-    assert y.template.batch_shape == (2, 1, 2, 2, None) and y.template.feature_dim is c
-    expected = numpy.stack([value[:, :, :, i : i + 2].max(axis=(1, 3)) for i in range(2)], axis=2)
-    numpy.testing.assert_allclose(y.values[0][:, 0], expected, rtol=1e-6)
-
-
-def test_pool_lengths() -> None:
-    """same: ceil(t / stride); valid: ceil((t - (size - 1) * dilation) / stride)"""
-    options = {"mode": "max", "pool_size": [3], "strides": [2], "in_spatial_dims": [T]}
-    same = rf.pool(X, padding="SAME", dilation_rate=[1], **options)
-    assert same[1] == [T.ceildiv_right(2)] and same[0].time_dim == T.ceildiv_right(2)
-    valid = rf.pool(X, padding="valid", dilation_rate=[2], **options)
-    assert valid[1] == [(T - 4).ceildiv_right(2)]
-    with pytest.raises(DimError, match="mode must be max or avg"):
-        rf.pool(X, padding="same", dilation_rate=[1], **{**options, "mode": "sum"})
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("limit", "expected"), [(1.0, [0, 0]), (1.5, [2, 1])])
 def test_zero_large_gradient(backend: str, limit: float, expected: list[float]) -> None:
     """The gradient of a sum is 1 at each real frame."""
     feed = {T: [2, 1], "x": [[3, 4], [5, 6]]}
-    y = run_rf(backend, lambda x: rf.zero_large_gradient(x, limit=limit), [X], [feed], gradients=backend == "tf")
+    y = run_rf(backend, lambda x: rf.zero_large_gradient(x, limit=limit), [X], [feed], gradients=backend != "numpy")
     assert y.values[0].tolist() == [[3, 4], [5, 6]]
-    if backend == "tf":
+    if backend != "numpy":
         assert y.gradients[0][0].sum(axis=1).tolist() == expected
     with pytest.raises(DimError, match="limit must be > 0, but is 0"):
         rf.zero_large_gradient(X, limit=0)

@@ -94,19 +94,48 @@ def all_results(cell: str, **options: Any) -> Callable[..., Tensor]:
     return function
 
 
+@pytest.mark.parametrize("backend", BACKENDS[1:])
 @pytest.mark.parametrize("cell", list(PARAMS))
 @pytest.mark.parametrize("direction", [1, -1])
-def test_cells_are_the_same_on_each_backend(cell: str, direction: int) -> None:
+def test_cells_are_those_of_numpy(cell: str, direction: int, backend: str) -> None:
     """numpy goes frame by frame and knows nothing of padding but a mask; output + 10 h + 100 c to 1e-4"""
     inputs = inputs_of(cell)
     feed = feed_of(inputs)
     function = all_results(cell, direction=direction, **OPTIONS.get(cell, {}))
-    results = {name: run_rf(name, function, inputs, [feed]) for name in BACKENDS}
+    expected, result = (run_rf(name, function, inputs, [feed]) for name in ("numpy", backend))
     template = run_rf("template", function, inputs, []).template
     assert template.dims == (T, batch_dim, N)
-    values = {name: visible(template, r.values[0], feed) for name, r in results.items()}
-    assert numpy.abs(values["numpy"]).max() > 1
-    numpy.testing.assert_allclose(values["tf"], values["numpy"], rtol=1e-4, atol=1e-4)
+    values = visible(template, expected.values[0], feed)
+    assert numpy.abs(values).max() > 1
+    numpy.testing.assert_allclose(visible(template, result.values[0], feed), values, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("cell", list(PARAMS))
+@pytest.mark.parametrize("direction", [1, -1])
+def test_gradients_of_cells_agree(cell: str, direction: int) -> None:
+    """of the sum of output + 10 h + 100 c, TensorFlow against PyTorch, to 1e-4, relative to the largest"""
+    inputs = inputs_of(cell)
+    feed = feed_of(inputs)
+    function = all_results(cell, direction=direction, **OPTIONS.get(cell, {}))
+    tf, torch = (run_rf(name, function, inputs, [feed], gradients=True).gradients[0] for name in ("tf", "torch"))
+    for a, b in zip(tf, torch, strict=True):
+        numpy.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-4 * max(numpy.abs(a).max(), 1))
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+@pytest.mark.parametrize("cell", ["lstm", "layernormlstm", "gru", "basicrnn"])
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+def test_activations_are_those_of_numpy(cell: str, activation: str, backend: str) -> None:
+    """Another one than tanh, see :func:`test_cells_are_those_of_numpy`."""
+    inputs = inputs_of(cell)
+    feed = feed_of(inputs)
+    function = all_results(cell, activation=activation)
+    results = {name: run_rf(name, function, inputs, [feed]) for name in ("numpy", backend)}
+    template = run_rf("template", all_results(cell), inputs, []).template
+    expected, found = (visible(template, results[name].values[0], feed) for name in ("numpy", backend))
+    numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    plain = visible(template, run_rf("numpy", all_results(cell), inputs, [feed]).values[0], feed)
+    assert numpy.abs(plain - expected).max() > 1e-2
 
 
 @pytest.fixture

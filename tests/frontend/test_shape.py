@@ -29,6 +29,14 @@ def test_merge_dims_places_and_marks_the_new_axis() -> None:
     assert rf.merge_dims(X, dims=[S], out_dim=F)[0].dims == (batch_dim, T, F, F)
 
 
+def test_merged_axis_is_as_long_as_its_own_array() -> None:
+    """Outside of a step too, the size of an axis is not that of an earlier tensor with the same dim: 2 * 3, 5 * 3."""
+    t = SpatialDim("t")
+    for length in (2, 5):
+        x = Tensor("x", [t, S], "float32", raw_tensor=numpy.zeros((length, 3), "float32"))
+        assert rf.merge_dims(x, dims=[t, S])[0].raw_tensor.shape == (length * 3,)
+
+
 def test_merged_with_batch_it_is_batch() -> None:
     """padding included; no time any more"""
     y, dim = rf.merge_dims(X, dims=[batch_dim, T])
@@ -55,9 +63,48 @@ def test_merged_with_batch_lengths_are_those_of_all_entries(backend: str) -> Non
 
 
 def test_split_dims_must_fit() -> None:
-    """3 is no multiple of 2"""
-    with pytest.raises(DimError, match="split_dims: .* does not split into"):
-        rf.split_dims(X, axis=S, dims=[Dim(2, name="a"), Dim(2, name="b")])
+    """3 is no multiple of 2; filled up it may be longer, not shorter"""
+    a, b = Dim(2, name="a"), Dim(1, name="b")
+    for dims, pad_to_multiples in [([a, a], None), ([a, b], True)]:
+        with pytest.raises(DimError, match="split_dims: .* does not split into"):
+            rf.split_dims(X, axis=S, dims=dims, pad_to_multiples=pad_to_multiples)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_split_dims_fills_up_a_static_axis_if_asked_to(backend: str) -> None:
+    """1 2 3 in rows of two: [1 2] [3 9]"""
+    x = Tensor("x", [S], "float32")
+    a, b = SpatialDim("a", 2), SpatialDim("b", 2)
+    y = run_rf(
+        backend,
+        lambda x: rf.split_dims(x, axis=S, dims=[a, b], pad_to_multiples=True, pad_value=9),
+        [x],
+        [{"x": [1, 2, 3]}],
+    )
+    assert y.values[0].tolist() == [[1, 2], [3, 9]]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reshape_puts_the_new_dims_where_the_first_old_one_was(backend: str) -> None:
+    """[b, t, 3, 4] with 4 in front of 3 as [6, 2], in place of the 3"""
+    six, two = SpatialDim("six", 6), SpatialDim("two", 2)
+    value = numpy.arange(24).reshape(1, 2, 3, 4)
+    y = run_rf(backend, lambda x: rf.reshape(x, [F, S], [six, two]), [X], [{T: [2], "x": value}])
+    assert y.template.dims == (batch_dim, T, six, two) and y.template.feature_dim is None
+    numpy.testing.assert_array_equal(y.values[0], value.swapaxes(2, 3).reshape(1, 2, 6, 2))
+    with pytest.raises(DimError, match="reshape: .* of x have 3 entries, but .* have 2"):
+        rf.reshape(X, [S], [two])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reshape_of_dynamic_dims(backend: str) -> None:
+    """[t, 3] as [3 * t / 2, 2]: the size of one dim need not be known"""
+    half, two = SpatialDim("half", size_dims=(batch_dim,)), SpatialDim("two", 2)
+    value = numpy.arange(24).reshape(1, 2, 3, 4)
+    y = run_rf(backend, lambda x: rf.reshape(x, [T, S], [half, two]), [X], [{T: [2], "x": value}])
+    assert y.values[0].tolist() == value.reshape(1, 3, 2, 4).tolist()
+    y = run_rf(backend, lambda x: rf.reshape(x, [T, S], [S, T]), [X], [{T: [2], "x": value}])
+    assert y.values[0].tolist() == value.reshape(1, 3, 2, 4).tolist()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -72,34 +119,6 @@ def test_split_then_merge_is_the_identity(backend: str) -> None:
     y = run_rf(backend, function, [X], [{T: [1, 1], "x": value}])
     assert y.template.dims == X.dims
     numpy.testing.assert_array_equal(y.values[0], value)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_concat_repeats_what_a_source_does_not_have(backend: str) -> None:
-    """[b, t, s, 4] with [g=2]: the 2 everywhere; order and markers of the largest"""
-    g = FeatureDim("g", 2)
-    v = Tensor("v", [g], "float32", feature_dim=g)
-    feed = {T: [2, 1], "x": numpy.zeros((2, 2, 3, 4)), "v": [5, 6]}
-    y = run_rf(backend, lambda v, x: rf.concat((v, g), (x, F))[0], [v, X], [feed])
-    assert y.template.dims == (batch_dim, T, S, g + F)
-    assert (y.template.feature_dim, y.template.time_dim) == (g + F, T)
-    assert y.values[0].shape == (2, 2, 3, 6) and (y.values[0][..., :2] == [5, 6]).all()
-
-
-def test_concat_features_needs_features() -> None:
-    """says of which"""
-    with pytest.raises(DimError, match="concat_features: Tensor.'y'.* has no feature dim"):
-        rf.concat_features(X, Tensor("y", [batch_dim], "float32"))
-
-
-def test_gather_puts_the_dims_of_the_indices_in_place() -> None:
-    """an embedding; time comes from the indices"""
-    indices = Tensor("i", [batch_dim, T], "int32", sparse_dim=S, time_dim_axis=1)
-    table = Tensor("w", [S, F], "float32", feature_dim=F)
-    y = rf.gather(table, indices=indices, axis=S)
-    assert (y.dims, y.feature_dim, y.time_dim) == ((batch_dim, T, F), F, T)
-    with pytest.raises(DimError, match="are in both x and the indices i"):
-        rf.gather(X, indices=indices, axis=S)
 
 
 @pytest.mark.parametrize(
@@ -123,31 +142,6 @@ def test_slice_knows_its_lengths(options: dict, lens: list[int], static: int) ->
     with run_table_ctx():
         T.dyn_size = numpy.array([3, 1], "int32")
         assert dim.dyn_size.tolist() == lens
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"padding": "sam"}, "padding must be 'same' or 'valid', but is 'sam'"),
-        ({"padding": "valid", "window_left": 1}, "padding 'valid' has no window_left"),
-        ({"window_left": 3}, "left 3, right -1 and the frame itself are not 3"),
-        ({"window_left": 1, "window_right": 2}, "left 1, right 2 and the frame itself are not 3"),
-    ],
-)
-def test_window_checks_its_options(options: dict, message: str) -> None:
-    """three frames"""
-    with pytest.raises(DimError, match=message):
-        rf.window(X, spatial_dim=T, window_dim=SpatialDim("w", 3), **options)
-
-
-def test_window_dims() -> None:
-    """the new axis behind the spatial one; a window of 4 has 1 frame before and 2 behind"""
-    w = SpatialDim("w", 4)
-    y, dim = rf.window(X, spatial_dim=T, window_dim=w)
-    assert dim is T and y.dims == (batch_dim, T, w, S, F)
-    frames = Tensor("y", [SpatialDim("q", 3)], "float32", raw_tensor=numpy.array([1, 2, 3], "float32"))
-    z = rf.window(frames, spatial_dim=frames.dims[0], window_dim=w)[0]
-    assert z.raw_tensor.tolist() == [[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 0]]
 
 
 def test_replace_and_squeeze() -> None:

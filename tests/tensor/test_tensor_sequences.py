@@ -60,6 +60,22 @@ def test_size_placeholder_is_a_view() -> None:
         assert y.get_sequence_lengths() is sizes
 
 
+def test_lengths_of_another_tensor_make_the_axis_the_same() -> None:
+    """As layers of users say it: in the constructor, or later. An axis that has lengths already stays another one."""
+    with run_table_ctx():
+        x = Tensor("x", shape=(None, 7), size_placeholder={0: numpy.array([1, 4], "int32")})
+        y = Tensor("y", shape=(None, 5), size_placeholder=x.size_placeholder)
+        assert y.dims[1] is x.dims[1]
+        z = Tensor("z", shape=(None, 5), batch_dim_axis=1, time_dim_axis=0)
+        template, own = z.copy_template(), z.dims[0]
+        z.size_placeholder = {0: x.size_placeholder[0]}
+        assert z.dims[0] is x.dims[1] and z.is_time_major
+        assert template.dims[0] is own and own == x.dims[1]
+        other = Tensor("other", shape=(None,), size_placeholder={0: numpy.array([1, 4], "int32")})
+        other.size_placeholder = x.size_placeholder
+        assert other.dims[1] != x.dims[1]
+
+
 def test_dynamic_sizes_by_axis() -> None:
     """axes with batch"""
     with run_table_ctx():

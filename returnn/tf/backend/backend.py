@@ -6,6 +6,7 @@ shapes are used where they are known, and constants are not made twice.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,15 +16,20 @@ from returnn.frontend import init as rf_init
 from returnn.tensor.backend import Backend, Raw, Size, register_backend
 from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf, v1
-from returnn.tf.util.math import clip_with_identity_gradient
+from returnn.tf.util.math import clip_with_identity_gradient, safe_exp, safe_log
 
-from . import ctc, ctc_alignment, lstm, rnn
-from .initializers import initial_value
+from . import conv, ctc, ctc_alignment, elementwise, fsa, gradients, lstm, random, rnn, signal, user_cells, variables
+from .dropout import dropout
 from .kept_value import kept_value
+from .shapes import shape_vector, size_of_axis
 from .user_code import eval_globals, find_function
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": tf.abs,
+    "angle": tf.math.angle,
+    "real": tf.math.real,
+    "imag": tf.math.imag,
+    "conj": tf.math.conj,
     "neg": tf.negative,
     "exp": tf.exp,
     "expm1": tf.math.expm1,
@@ -63,6 +69,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "logical_and": tf.logical_and,
     "logical_or": tf.logical_or,
     "squared_difference": tf.math.squared_difference,
+    "complex": tf.complex,
 }
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "equal": tf.equal,
@@ -105,6 +112,8 @@ class TFBackend(Backend):
     def convert(self, value: Any, dtype: str | None = None) -> Raw:
         if dtype is None or isinstance(value, (tf.Tensor, tf.Variable)):
             return tf.convert_to_tensor(value)
+        if isinstance(value, (bool, int, float)):
+            return elementwise.constant(value, dtype)
         return tf.constant(value, dtype=dtype)
 
     def dtype_name(self, x: Raw) -> str:
@@ -116,10 +125,7 @@ class TFBackend(Backend):
         return tuple(x.shape.as_list())
 
     def size_of_axis(self, x: Raw, axis: int) -> Size:
-        size = x.shape[axis]
-        if size is not None:
-            return int(size)
-        return _shape_vector(x)[axis]
+        return size_of_axis(x, axis)
 
     # ---- shape
 
@@ -131,7 +137,9 @@ class TFBackend(Backend):
         dynamic = [i for i, size in enumerate(shape) if not isinstance(size, int)]
         if len(dynamic) == 1 and -1 not in shape and 0 not in shape:
             shape[dynamic[0]] = -1  # then the shape is a constant, and the op knows the other sizes
-        return tf.reshape(x, shape)
+        if all(isinstance(size, int) for size in shape):
+            return tf.reshape(x, elementwise.constant(tuple(shape)) if shape else [])
+        return tf.reshape(x, [elementwise.constant(size) if isinstance(size, int) else size for size in shape])
 
     def expand_dims(self, x: Raw, axis: int) -> Raw:
         return tf.expand_dims(x, axis)
@@ -147,6 +155,11 @@ class TFBackend(Backend):
 
     def stack(self, xs: Sequence[Raw], axis: int) -> Raw:
         return tf.stack(xs, axis)
+
+    def split(self, x: Raw, sizes: Sequence[int], axis: int) -> list[Raw]:
+        if len(set(sizes)) == 1:
+            return list(tf.raw_ops.Split(axis=elementwise.constant(axis), value=x, num_split=len(sizes)))
+        return tf.split(x, list(sizes), axis)
 
     def pad(self, x: Raw, paddings: Sequence[tuple[Size, Size]], *, mode: str = "constant", value: Any = 0) -> Raw:
         paddings = [list(p) for p in paddings]
@@ -164,7 +177,14 @@ class TFBackend(Backend):
         return tf.gather(x, indices, axis=axis, batch_dims=batch_dims)
 
     def boolean_mask(self, x: Raw, mask: Raw) -> Raw:
-        return tf.boolean_mask(x, mask)
+        return tf.gather_nd(x, _places(mask))  # tf.boolean_mask makes 15 operations
+
+    def boolean_scatter(self, x: Raw, mask: Raw) -> Raw:
+        rest = x.shape[1:].as_list()
+        if None in rest:
+            rest = [self.size_of_axis(x, i) for i in range(1, x.shape.rank)]
+        shape = tf.concat([shape_vector(mask), rest], 0) if rest else shape_vector(mask)
+        return tf.scatter_nd(_places(mask), x, shape)
 
     def one_hot(self, x: Raw, depth: int, dtype: str) -> Raw:
         return tf.one_hot(x, depth, dtype=dtype)
@@ -180,18 +200,35 @@ class TFBackend(Backend):
     def stateless_uniform(self, shape: Sequence[Size], *, seed: int, step: Raw) -> Raw:
         return tf.random.stateless_uniform(list(shape), seed=tf.stack([numpy.int64(seed), tf.cast(step, tf.int64)]))
 
+    def stateless_normal(self, shape: Sequence[Size], *, seed: int, step: Raw) -> Raw:
+        return tf.random.stateless_normal(list(shape), seed=tf.stack([numpy.int64(seed), tf.cast(step, tf.int64)]))
+
     def create_parameter(
         self, name: str, shape: Sequence[int], dtype: str, *, init: rf_init.ParamInit, trainable: bool
     ) -> tuple[Any, Raw]:
-        def initializer(shape: Any, dtype: Any = None, partition_info: Any = None) -> Raw:
-            return initial_value(init, tuple(shape), tf.as_dtype(dtype).name)
+        return variables.create_variable(name, shape, dtype, init=init, trainable=trainable)
 
-        # outside of loops and conditionals, and named exactly so, whatever scopes are open
-        with tf.init_scope(), v1.variable_scope(v1.VariableScope(reuse=False, name=""), auxiliary_name_scope=False):
-            var = v1.get_variable(
-                name, tuple(shape), dtype, initializer=initializer, trainable=trainable, use_resource=True
-            )
-            return var, var.value()
+    def read_parameter(self, var: Any) -> Raw:
+        return var.read_value()
+
+    def update_parameter(self, var: Any, value: Raw, *, add: bool) -> Raw:
+        with tf.control_dependencies([(var.assign_add if add else var.assign)(value)]):
+            return tf.constant(0)
+
+    def identity(self, x: Raw) -> Raw:
+        return tf.identity(x)
+
+    def after(self, raws: Sequence[Raw], function: Callable[[], Raw]) -> Raw:
+        with tf.control_dependencies(list(raws)):
+            return function()
+
+    def random_from_state(
+        self, state: Raw, shape: Sequence[Size], *, distribution: str, dtype: str, low: Any = None, high: Any = None
+    ) -> Raw:
+        return random.random_from_state(state, shape, distribution=distribution, dtype=dtype, low=low, high=high)
+
+    def advance_random_state(self, var: Any, count: Size) -> Raw:
+        return random.advance_random_state(var, count)
 
     # ---- element-wise
 
@@ -204,11 +241,19 @@ class TFBackend(Backend):
     def binary(self, op: str, a: Raw, b: Raw) -> Raw:
         return _BINARY[op](a, b)
 
+    def binary_in_layout(self, op: str, a: Raw, b: Raw, *, missing: Sequence[Sequence[int] | None]) -> Raw:
+        axes = [None if m is None else tuple(m) for m in missing]
+        result = elementwise.binary(op, a, b, axes)
+        return self.binary(op, a, b) if result is None else result
+
     def compare(self, op: str, a: Raw, b: Raw) -> Raw:
         return _COMPARE[op](a, b)
 
     def where(self, condition: Raw, a: Raw, b: Raw) -> Raw:
         return tf.where(condition, a, b)
+
+    def masked_fill(self, x: Raw, mask: Raw, value: Any) -> Raw:
+        return elementwise.masked_fill(x, mask, value)
 
     def clip(self, x: Raw, low: Any, high: Any) -> Raw:
         if low is not None:
@@ -223,6 +268,17 @@ class TFBackend(Backend):
     def clip_with_identity_gradient(self, x: Raw, low: Any, high: Any) -> Raw:
         return clip_with_identity_gradient(x, low, high)
 
+    def scaled_gradient(
+        self, x: Raw, *, scale: Any, shift: Any, sum_axis: int | None, clip_max_axis: int | None
+    ) -> Raw:
+        return elementwise.scaled_gradient(x, scale=scale, shift=shift, sum_axis=sum_axis, clip_max_axis=clip_max_axis)
+
+    def safe_log(self, x: Raw, eps: float) -> Raw:
+        return safe_log(x, eps)
+
+    def safe_exp(self, x: Raw, eps: float) -> Raw:
+        return safe_exp(x, eps)
+
     def zero_large_gradient(self, x: Raw, limit: float, *, batch_axis: int | None) -> Raw:
         axes = [i for i in range(x.shape.rank) if i != batch_axis]
 
@@ -235,6 +291,15 @@ class TFBackend(Backend):
             return tf.identity(x), grad
 
         return filtered(x)
+
+    def synthetic_gradient(self, x: Raw, synthetic: Raw, weight: Raw) -> Raw:
+        return gradients.synthetic_gradient(x, synthetic, weight)
+
+    def gradient(self, y: Raw, x: Raw) -> Raw | None:
+        return gradients.gradient(y, x)
+
+    def watched(self, x: Raw) -> Raw:
+        return tf.identity(x)
 
     # ---- several elements at a time
 
@@ -249,40 +314,81 @@ class TFBackend(Backend):
         function = tf.nn.log_softmax if log else tf.nn.softmax
         return function(x, axis=-1 if axis == x.shape.rank - 1 else axis)
 
+    def normalize(self, x: Raw, axis: int, epsilon: float) -> Raw:
+        return elementwise.normalize(x, axis, epsilon)
+
+    def dropout(
+        self, x: Raw, drop_prob: float, *, axes: Sequence[int], seed: int, step: Raw, train_flag: bool | Raw
+    ) -> Raw:
+        return dropout(x, drop_prob, axes=axes, seed=seed, step=step, train_flag=train_flag)
+
     def einsum(self, equation: str, a: Raw, b: Raw) -> Raw:
-        return tf.einsum(equation, a, b)
+        return elementwise.einsum(equation, a, b)
 
     def dense(self, x: Raw, w: Raw) -> Raw:
-        rank = x.shape.rank
-        if rank == 2:
+        if x.shape.rank == 2:
             return tf.matmul(x, w)
-        if rank == 1:
-            return tf.squeeze(tf.matmul(tf.expand_dims(x, 0), w), [0])
-        sizes = [self.size_of_axis(x, i) for i in range(rank - 1)]
-        flat = tf.matmul(tf.reshape(x, [-1, int(w.shape[0])]), w)
-        return self.reshape(flat, sizes + [int(w.shape[1])])
+        # one op, as fast as matmul between two reshapes, which would be about 15
+        letters = string.ascii_letters[: x.shape.rank]
+        return self.einsum("%s,%sZ->%sZ" % (letters, letters[-1], letters[:-1]), x, w)
 
     def pool(
         self, x: Raw, mode: str, *, size: Sequence[int], strides: Sequence[int], dilation: Sequence[int], same: bool
     ) -> Raw:
-        if len(size) == 2 and all(d == 1 for d in dilation):
-            # one op instead of four for the usual cases
-            function = tf.nn.max_pool2d if mode == "max" else tf.nn.avg_pool2d
-            return function(x, list(size), list(strides), "SAME" if same else "VALID")
-        return tf.nn.pool(
-            x,
-            window_shape=list(size),
-            pooling_type=mode.upper(),
-            strides=list(strides),
-            padding="SAME" if same else "VALID",
-            dilations=list(dilation),
-        )
+        return conv.pool(x, mode, size=size, strides=strides, dilation=dilation, same=same)
 
     def frames(self, x: Raw, *, axis: int, size: int, stride: int) -> Raw:
-        count = self.size_of_axis(x, axis) - (size - 1)
-        count = max(count, 0) if isinstance(count, int) else tf.maximum(count, 0)
-        parts = [self.slice(x, axis, i, i + count, stride) for i in range(size)]
-        return tf.stack(parts, axis=axis + 1)
+        return signal.frames(x, axis=axis, size=size, stride=stride)
+
+    def conv(
+        self,
+        x: Raw,
+        filter: Raw,
+        *,
+        padding: str | Sequence[tuple[int, int]],
+        strides: Sequence[int],
+        dilation: Sequence[int],
+        groups: int,
+    ) -> Raw:
+        return conv.conv(x, filter, padding=padding, strides=strides, dilation=dilation, groups=groups)
+
+    def transposed_conv(
+        self, x: Raw, filter: Raw, *, strides: Sequence[int], left: Sequence[int], extra: Sequence[int]
+    ) -> Raw:
+        return conv.transposed_conv(x, filter, strides=strides, left=left, extra=extra)
+
+    def fft(self, x: Raw, size: int, *, kind: str) -> Raw:
+        return signal.fft(x, size, kind=kind)
+
+    def cumsum(self, x: Raw, axis: int, *, reverse: bool = False) -> Raw:
+        return tf.cumsum(x, axis, reverse=reverse)
+
+    def scatter_add(self, x: Raw, indices: Raw, *, batch_dims: int, size: Size) -> Raw:
+        rest = [self.size_of_axis(x, i) for i in range(indices.shape.rank, x.shape.rank)]
+        if not batch_dims:
+            return tf.scatter_nd(tf.expand_dims(indices, -1), x, [size, *rest])
+        batch = [self.size_of_axis(x, i) for i in range(batch_dims)]
+        inner = [self.size_of_axis(x, i) for i in range(batch_dims, indices.shape.rank)]
+        number = batch[0] if batch_dims == 1 else tf.reduce_prod(batch)
+        if batch_dims > 1:
+            indices, x = tf.reshape(indices, [number, *inner]), tf.reshape(x, [number, *inner, *rest])
+        rows = tf.reshape(tf.range(number), [-1] + [1] * len(inner))
+        places = tf.stack([tf.broadcast_to(rows, [number, *inner]), indices], axis=-1)
+        res = tf.scatter_nd(places, x, [number, size, *rest])
+        return res if batch_dims == 1 else self.reshape(res, [*batch, size, *rest])
+
+    def top_k(self, x: Raw, k: Size, *, sorted: bool) -> tuple[Raw, Raw]:
+        return tf.math.top_k(x, k, sorted=sorted)
+
+    def search_sorted(self, sorted_seq: Raw, values: Raw, *, right: bool) -> Raw:
+        function = tf.raw_ops.UpperBound if right else tf.raw_ops.LowerBound  # both of [rows, n], [rows, m]
+        batch = [self.size_of_axis(values, i) for i in range(values.shape.rank - 1)]
+        if len(batch) == 1:
+            return function(sorted_inputs=sorted_seq, values=values)
+        rows = tf.reduce_prod(batch) if batch else 1
+        n, m = (self.size_of_axis(x, len(batch)) for x in (sorted_seq, values))
+        places = function(sorted_inputs=tf.reshape(sorted_seq, [rows, n]), values=tf.reshape(values, [rows, m]))
+        return tf.reshape(places, [*batch, m])
 
     # ---- whole algorithms
 
@@ -299,6 +405,9 @@ class TFBackend(Backend):
 
     def rnn(self, x: Raw, **options: Any) -> tuple[Raw, list[Raw]]:
         return rnn.rnn(x, **options)
+
+    def user_rnn_cell(self, cell_class: type, num_units: int, opts: dict[str, Any]) -> Any:
+        return user_cells.UserCell(cell_class, num_units, opts)
 
     def kept_value(self, name: str, width: int, *, rows: Size, reset: Raw | None) -> tuple[Raw, Callable[[Raw], Any]]:
         return kept_value(name, width, rows=rows, reset=reset)
@@ -333,6 +442,25 @@ class TFBackend(Backend):
         res.set_shape([None])  # the op does not say
         return res
 
+    def fsa_full_sum(self, scores: Raw, lens: Raw, edges: Raw, weights: Raw, start_end_states: Raw) -> tuple[Raw, Raw]:
+        return fsa.full_sum(scores, lens, edges, weights, start_end_states)
+
+    def fsa_best_path(
+        self, scores: Raw, lens: Raw, edges: Raw, weights: Raw, start_end_states: Raw, *, mask_label: int
+    ) -> tuple[Raw, Raw]:
+        return fsa.best_path(scores, lens, edges, weights, start_end_states, mask_label=mask_label)
+
+    def call_numpy(
+        self, function: Callable[..., Sequence[Any]], args: Sequence[Raw], results: Sequence[tuple[str, int]]
+    ) -> list[Raw]:
+        def call(*arrays: Any) -> list[Any]:
+            return [numpy.asarray(y, dtype) for y, (dtype, _) in zip(function(*arrays), results, strict=True)]
+
+        values = tf.numpy_function(call, list(args), [tf.as_dtype(dtype) for dtype, _ in results])
+        for value, (_, rank) in zip(values, results, strict=True):
+            value.set_shape([None] * rank)
+        return list(values)
+
     # ---- users' code, and control
 
     def function_by_name(self, name: str) -> Callable[..., Raw] | None:
@@ -345,11 +473,11 @@ class TFBackend(Backend):
         return v1.cond(condition, true_fn, false_fn)
 
 
-def _shape_vector(x: Raw) -> Raw:
+def _places(mask: Raw) -> Raw:
     """
-    :return: tf.shape(x), the same op each time in one control-flow context
+    :return: int32 [number of entries that are true, axes of mask], the same op each time in one control-flow context
     """
-    return current_table().cached(("shape", id(x)), lambda: (tf.shape(x), x))[0]
+    return current_table().cached(("places", id(mask)), lambda: (tf.cast(tf.where(mask), tf.int32), mask))[0]
 
 
 backend = TFBackend()

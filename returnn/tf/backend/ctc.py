@@ -40,7 +40,7 @@ def ctc_loss(
     # it gets one label, and its loss is that of the blank instead; the others are left out by it.
     loss = v1.nn.ctc_loss(
         labels=_to_sparse(tf.pad(labels, [[0, 0], [0, 1]]), tf.maximum(label_lens, 1)),
-        inputs=logits,
+        inputs=_with_a_frame(logits),
         sequence_length=logit_lens,
         ctc_merge_repeated=ctc_merge_repeated,
         ignore_longer_outputs_than_inputs=True,
@@ -66,7 +66,7 @@ def ctc_greedy_decode(logits: tf.Tensor, logit_lens: tf.Tensor) -> tuple[tf.Tens
     :param logit_lens: int32 [B]
     :return: labels int32 [B, N], 0 behind the end, and their lengths int32 [B]
     """
-    (decoded,), _ = tf.nn.ctc_greedy_decoder(logits, logit_lens, merge_repeated=True)
+    (decoded,), _ = tf.nn.ctc_greedy_decoder(_with_a_frame(logits), logit_lens, merge_repeated=True)
     return _to_dense(decoded)
 
 
@@ -78,7 +78,7 @@ def ctc_beam_decode(logits: tf.Tensor, logit_lens: tf.Tensor, *, beam_width: int
     :param beam_width: number of prefixes kept after each frame
     :return: labels int32 [B, N], 0 behind the end, and their lengths int32 [B]
     """
-    (decoded,), _ = tf.nn.ctc_beam_search_decoder(logits, logit_lens, beam_width=beam_width, top_paths=1)
+    (decoded,), _ = tf.nn.ctc_beam_search_decoder(_with_a_frame(logits), logit_lens, beam_width=beam_width, top_paths=1)
     return _to_dense(decoded)
 
 
@@ -93,6 +93,12 @@ def edit_distance(a: tf.Tensor, a_lens: tf.Tensor, b: tf.Tensor, b_lens: tf.Tens
     """
     hypothesis, truth = (_to_sparse(tf.cast(x, tf.int64), lens) for x, lens in ((a, a_lens), (b, b_lens)))
     return tf.cast(tf.edit_distance(hypothesis, truth, normalize=False), tf.int32)
+
+
+def _with_a_frame(logits: tf.Tensor) -> tf.Tensor:
+    """:return: logits [T, B, C]; one frame of padding, if there is none at all, for which TensorFlow fails"""
+    missing = tf.cast(tf.equal(tf.shape(logits)[0], 0), tf.int32)
+    return tf.pad(logits, [[0, missing], [0, 0], [0, 0]])
 
 
 def _to_sparse(x: tf.Tensor, lens: tf.Tensor) -> tf.SparseTensor:

@@ -90,13 +90,15 @@ def ctc_best_path(
     *,
     blank_index: int = -1,
     label_loop: bool = True,
+    logits_normalize: bool = True,
 ) -> tf.Tensor:
     """-log of the probability of the best alignment. Arguments as those of :func:`ctc_full_sum`.
 
     :return: float32 [B], inf where there is no alignment: then without gradient
     """
     logits = tf.pad(logits, [[0, 1], [0, 0], [0, 0]])  # TensorFlow cannot differentiate its gather of no frames
-    task = _make_task(tf.nn.log_softmax(logits), logit_lens, labels, label_lens, blank_index)
+    log_probs = tf.nn.log_softmax(logits) if logits_normalize else logits
+    task = _make_task(log_probs, logit_lens, labels, label_lens, blank_index)
     distinct = _distinct_neighbors(task.labels)
     last, _ = _scan(task.scores, distinct, label_loop=label_loop, join=tf.maximum, keep_states=False)
     best = _result(task, last)

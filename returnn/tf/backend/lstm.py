@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 from returnn.tf.compat import tf, v1
 
+from .graph_template import from_template
 from .padding import enter_time, full_lens, last_frame, leave_time
 
 GateOrder = Literal["jifo", "ijfo"]
@@ -170,15 +171,12 @@ def _run_loop(
     def loop(
         z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c: tf.Tensor
     ) -> tuple[tuple[tf.Tensor, tf.Tensor], Callable[..., tuple[tf.Tensor, ...]]]:
-        h, c, saved = _forward_loop(z, w_re, initial_h, initial_c, gate_order)
+        h, c, h_before, saved = from_template(_forward_loop, z, w_re, initial_h, initial_c, gate_order=gate_order)
 
         def grad(dh: tf.Tensor, dc: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            dz, dh_initial, dc_initial = _backward_loop(dh, dc, w_re, saved, gate_order)
-            h_before = tf.reshape(h[:-1], [-1, w_re.shape[0]])
-            dw_re = tf.matmul(h_before, tf.reshape(dz, [-1, w_re.shape[1]]), transpose_a=True)
-            return dz, dw_re, dh_initial, dc_initial
+            return from_template(_backward_loop, dh, dc, w_re, h_before, *saved, gate_order=gate_order)
 
-        return (h[1:], c[1:]), grad
+        return (h, c), grad
 
     return loop(z, w_re, initial_h, initial_c)
 
@@ -196,8 +194,8 @@ class _Saved(NamedTuple):
 
 def _forward_loop(
     z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c: tf.Tensor, gate_order: GateOrder
-) -> tuple[tf.Tensor, tf.Tensor, _Saved]:
-    """:return: h [T+1, B, n] and c [T+1, B, n], each with the initial state first, and what the gradient needs"""
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, _Saved]:
+    """:return: h and c after each frame, h before each frame, all [T, B, n], and what else the gradient needs"""
     num_frames = tf.shape(z)[0]
     z = _transpose_frames(z)
     w_re_transposed = tf.transpose(w_re)
@@ -235,20 +233,30 @@ def _forward_loop(
     )
     c_transposed = c_array.stack()
     j, i, f, o = (array.stack() for array in gate_arrays)
-    return _transpose_frames(h_array.stack()), _transpose_frames(c_transposed), _Saved(j, i, f, o, c_transposed)
+    h, c = _transpose_frames(h_array.stack()), _transpose_frames(c_transposed)
+    return h[1:], c[1:], h[:-1], _Saved(j, i, f, o, c_transposed)
 
 
 def _backward_loop(
-    dh_out: tf.Tensor, dc_out: tf.Tensor, w_re: tf.Tensor, saved: _Saved, gate_order: GateOrder
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    dh_out: tf.Tensor,
+    dc_out: tf.Tensor,
+    w_re: tf.Tensor,
+    h_before: tf.Tensor,
+    *saved_parts: tf.Tensor,
+    gate_order: GateOrder,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
     """
     :param dh_out: gradient of the hidden states [T, B, n], without what comes back from later frames
     :param dc_out: gradient of the cell states [T, B, n], likewise
-    :return: gradients of the gates before their activation [T, B, 4n], of the initial h [B, n], of the initial c [B, n]
+    :param w_re: [n, 4n]
+    :param h_before: hidden states before each frame [T, B, n]
+    :param saved_parts: :class:`_Saved`
+    :return: gradients of the gates before their activation [T, B, 4n], of w_re, of the initial h [B, n], of the initial
+        c [B, n]
     """
     # If all of this is inside of another loop, its gradient keeps what the forward pass left in each of its frames; but
     # TensorFlow sees only what is used directly there, not in the loop below.
-    w_re, saved = tf.nest.map_structure(tf.identity, (w_re, saved))
+    w_re, saved = tf.nest.map_structure(tf.identity, (w_re, _Saved(*saved_parts)))
     num_frames = tf.shape(dh_out)[0]
     dh_out, dc_out = _transpose_frames(dh_out), _transpose_frames(dc_out)
     tanh_grad, sigmoid_grad = tf.raw_ops.TanhGrad, tf.raw_ops.SigmoidGrad  # (y, dy) -> dy (1 - y^2), dy y (1 - y)
@@ -275,7 +283,10 @@ def _backward_loop(
         parallel_iterations=1,
         back_prop=False,
     )
-    return _transpose_frames(dz_array.stack()), tf.transpose(dh), tf.transpose(dc)
+    dz = _transpose_frames(dz_array.stack())
+    rows = tf.reshape(h_before, [-1, w_re.shape[0]])
+    dw_re = tf.matmul(rows, tf.reshape(dz, [-1, w_re.shape[1]]), transpose_a=True)
+    return dz, dw_re, tf.transpose(dh), tf.transpose(dc)
 
 
 def _transpose_frames(x: tf.Tensor) -> tf.Tensor:

@@ -16,8 +16,8 @@ def full_lens(x: tf.Tensor) -> tf.Tensor:
 
 def time_mask(lens: tf.Tensor, num_frames: tf.Tensor, *, ndim: int) -> tf.Tensor:
     """:return: bool [T, B, 1, ...] with ``ndim`` axes, True on the frames of a sequence"""
-    index = [slice(None), slice(None)] + [None] * (ndim - 2)
-    return (tf.range(num_frames)[:, None] < lens[None, :])[tuple(index)]
+    mask = tf.range(num_frames)[:, None] < lens[None, :]
+    return mask if ndim == 2 else mask[(slice(None), slice(None)) + (None,) * (ndim - 2)]
 
 
 def enter_time(x: tf.Tensor, lens: tf.Tensor, *, direction: int) -> tf.Tensor:

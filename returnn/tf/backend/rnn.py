@@ -16,13 +16,14 @@ from typing import Any
 from returnn.tf.compat import tf, v1
 
 from .padding import enter_time, full_lens, leave_time, where_sequence
-from .rnn_cells import CELLS
+from .rnn_cells import CELLS, Cell
+from .user_cells import UserCell
 
 
 def rnn(
     x: tf.Tensor,
     *,
-    cell: str,
+    cell: str | UserCell,
     params: Mapping[str, tf.Tensor],
     lens: tf.Tensor | None = None,
     initial_state: Sequence[tf.Tensor] | None = None,
@@ -32,7 +33,7 @@ def rnn(
     """Run a cell over all frames.
 
     :param x: float32 [T, B, D]
-    :param cell: one of ``CELLS``
+    :param cell: one of ``CELLS``; or a cell, without params and options
     :param params: as the class of the cell describes them
     :param lens: int32 [B], default: all sequences have T frames
     :param initial_state: each [B, n], default 0
@@ -40,9 +41,12 @@ def rnn(
     :param options: of the class of the cell
     :return: outputs [T, B, n], and the states after the last frame of each sequence, each [B, n]
     """
-    if cell not in CELLS:
+    if isinstance(cell, UserCell):
+        instance: Cell = cell
+    elif cell in CELLS:
+        instance = CELLS[cell](params, **options)
+    else:
         raise ValueError(f"unknown cell {cell!r}, known: {', '.join(CELLS)}")
-    instance = CELLS[cell](params, **options)
     if initial_state is None:
         initial_state = [tf.zeros([tf.shape(x)[1], instance.num_units])] * instance.num_states
     return rnn_scan(

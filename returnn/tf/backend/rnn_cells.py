@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from returnn.tf.compat import tf
+from returnn.util.errors import ConfigError
 
 from .user_code import find_function
 
 State = list[tf.Tensor]
 """each [B, n]"""
+Activation = str | Callable[[tf.Tensor], tf.Tensor]
+"""a name, or a function"""
 Params = Mapping[str, tf.Tensor]
 
 
@@ -34,23 +37,27 @@ class Cell(Protocol):
 
 
 class LstmCell:
-    """c' = sigmoid(f + forget_bias) c + sigmoid(i) tanh(j), h' = sigmoid(o) tanh(c'), state h, c.
+    """c' = sigmoid(f + forget_bias) c + sigmoid(i) g(j), h' = sigmoid(o) g(c'), state h, c.
 
     Gates = [x, h] @ kernel + bias. Peepholes, if given: w_i_diag c is added to i, w_f_diag c to f, w_o_diag c' to o.
 
     :param params: kernel [D+n, 4n], bias [4n]; or with them w_i_diag, w_f_diag, w_o_diag [n]
     :param gate_order: of the columns: j cell input, i input gate, f forget gate, o output gate
+    :param activation: g; a name, or a function
     """
 
     num_states = 2
 
-    def __init__(self, params: Params, *, gate_order: str = "ijfo", forget_bias: float = 0.0) -> None:
+    def __init__(
+        self, params: Params, *, gate_order: str = "ijfo", forget_bias: float = 0.0, activation: Activation = "tanh"
+    ) -> None:
         self.num_units = params["bias"].shape[0] // 4
         self._w, self._w_re = _split_rows(params["kernel"], self.num_units)
         self._b = params["bias"]
         self._peepholes = {gate: params.get(f"w_{gate}_diag") for gate in "ifo"}
         self._gate_order = gate_order
         self._forget_bias = forget_bias
+        self._activation = _function_of(activation)
 
     def project(self, x: tf.Tensor) -> tf.Tensor:
         return _dense(x, self._w, self._b)
@@ -61,8 +68,8 @@ class LstmCell:
         gates = dict(zip(self._gate_order, parts, strict=True))
         i = tf.sigmoid(self._peep("i", gates["i"], c))
         f = tf.sigmoid(self._peep("f", gates["f"] + self._forget_bias, c))
-        c = f * c + i * tf.tanh(gates["j"])
-        h = tf.sigmoid(self._peep("o", gates["o"], c)) * tf.tanh(c)
+        c = f * c + i * self._activation(gates["j"])
+        h = tf.sigmoid(self._peep("o", gates["o"], c)) * self._activation(c)
         return h, [h, c]
 
     def _peep(self, gate: str, value: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
@@ -150,7 +157,7 @@ class LayerNormLstmCell:
         self,
         params: Params,
         *,
-        activation: str | Callable[[tf.Tensor], tf.Tensor] = "tanh",
+        activation: Activation = "tanh",
         epsilon: float = 1e-12,
         cell_norm_in_output: bool = True,
         masks: Mapping[str, tf.Tensor] | None = None,
@@ -163,7 +170,7 @@ class LayerNormLstmCell:
             self._w, self._w_re = _split_rows(joined, self.num_units)
         self._b = params.get("bias_ff", params.get("bias_ff_re"))
         self._params = params
-        self._activation = find_function(activation) if isinstance(activation, str) else activation
+        self._activation = _function_of(activation)
         self._epsilon = epsilon
         self._cell_norm_in_output = cell_norm_in_output
         self._masks = masks or {}
@@ -222,15 +229,17 @@ class RhnCell:
 
 
 class GruCell:
-    """r, u = sigmoid([x, h] @ gates), h' = u h + (1 - u) tanh([x, r h] @ candidate), state h.
+    """r, u = sigmoid([x, h] @ gates), h' = u h + (1 - u) g([x, r h] @ candidate), state h.
 
     :param params: gates/kernel [D+n, 2n], gates/bias [2n], columns r, u; candidate/kernel [D+n, n], candidate/bias [n]
+    :param activation: g; a name, or a function
     """
 
     num_states = 1
 
-    def __init__(self, params: Params) -> None:
+    def __init__(self, params: Params, *, activation: Activation = "tanh") -> None:
         self.num_units = params["candidate/bias"].shape[0]
+        self._activation = _function_of(activation)
         self._w_gates, self._w_re_gates = _split_rows(params["gates/kernel"], self.num_units)
         self._w_candidate, self._w_re_candidate = _split_rows(params["candidate/kernel"], self.num_units)
         self._b_gates, self._b_candidate = params["gates/bias"], params["candidate/bias"]
@@ -242,21 +251,23 @@ class GruCell:
         (h,) = state
         gates, candidate = frame
         r, u = tf.split(tf.sigmoid(gates + tf.matmul(h, self._w_re_gates)), 2, axis=1)
-        candidate = tf.tanh(candidate + tf.matmul(r * h, self._w_re_candidate))
+        candidate = self._activation(candidate + tf.matmul(r * h, self._w_re_candidate))
         h = u * h + (1.0 - u) * candidate
         return h, [h]
 
 
 class BasicRnnCell:
-    """h' = tanh([x, h] @ kernel + bias), state h.
+    """h' = g([x, h] @ kernel + bias), state h.
 
     :param params: kernel [D+n, n], bias [n]
+    :param activation: g; a name, or a function
     """
 
     num_states = 1
 
-    def __init__(self, params: Params) -> None:
+    def __init__(self, params: Params, *, activation: Activation = "tanh") -> None:
         self.num_units = params["bias"].shape[0]
+        self._activation = _function_of(activation)
         self._w, self._w_re = _split_rows(params["kernel"], self.num_units)
         self._b = params["bias"]
 
@@ -264,7 +275,7 @@ class BasicRnnCell:
         return _dense(x, self._w, self._b)
 
     def step(self, frame: tf.Tensor, state: State) -> tuple[tf.Tensor, State]:
-        h = tf.tanh(frame + tf.matmul(state[0], self._w_re))
+        h = self._activation(frame + tf.matmul(state[0], self._w_re))
         return h, [h]
 
 
@@ -276,6 +287,13 @@ CELLS: dict[str, Callable[..., Cell]] = {
     "basicrnn": BasicRnnCell,
     "rhn": RhnCell,
 }
+
+
+def _function_of(activation: Activation) -> Callable[[tf.Tensor], tf.Tensor]:
+    function: Any = find_function(activation) if isinstance(activation, str) else activation
+    if function is None:
+        raise ConfigError("unknown activation function %r of a recurrent unit" % (activation,))
+    return function
 
 
 def _split_rows(kernel: tf.Tensor, num_units: int) -> tuple[tf.Tensor, tf.Tensor]:

@@ -250,7 +250,8 @@ def test_numpy_constants_meet_graph_tensors() -> None:
     c = Tensor("c", [f], "float32", raw_tensor=numpy.array([10, 20], "float32"))
     w = Tensor("w", [f, g], "float32", raw_tensor=numpy.eye(2, dtype="float32"), feature_dim=g)
     i = Tensor("i", [batch_dim], "int32", sparse_dim=f, raw_tensor=tf.constant([1]))
-    results = [c + x, rf.matmul(x, w, reduce=f), rf.gather(w, indices=i, axis=f), rf.concat((x, f), (c, f))[0]]
+    joined, _ = rf.concat((x, f), (c, f), allow_broadcast=True)
+    results = [c + x, rf.matmul(x, w, reduce=f), rf.gather(w, indices=i, axis=f), joined]
     with v1.Session() as session:
         values = [session.run(y.raw_tensor).tolist() for y in results]
     assert values == [[[11, 22]], [[1, 2]], [[0, 1]], [[1, 2, 10, 20]]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from returnn.tf.backend.user_code import eval_globals, find_function, tf_namespace
+from returnn.tf.backend.user_code import eval_globals, find_function
 from returnn.tf.compat import tf, v1
 
 
@@ -31,12 +31,6 @@ def test_expressions_of_old_configs_work(expression: str) -> None:
     """TensorFlow 1 names, and our helpers."""
     with tf.Graph().as_default(), v1.Session() as session:
         session.run(eval(expression, {**eval_globals(), "x": tf.ones((2,))}))
-
-
-def test_unknown_name_says_where_it_was_looked_for() -> None:
-    """as an AttributeError"""
-    with pytest.raises(AttributeError, match="neither tensorflow nor tensorflow.compat.v1 has 'no_such'"):
-        _ = tf_namespace.no_such
 
 
 def test_functions_by_name() -> None:

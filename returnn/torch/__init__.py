@@ -1,0 +1,1 @@
+"""The PyTorch side: the only package that imports torch."""
