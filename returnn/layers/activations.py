@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,6 +55,27 @@ class OutputWithActivation:
             return rf.log_sigmoid(self.x)
         return None
 
+    def get_exp_output(self) -> Tensor | None:
+        """
+        :return: the exponential function of the output, computed without log and exp in between; None: not known
+        """
+        if self.activation == "log":
+            return self.x
+        if self.activation == "log_softmax":
+            return rf.softmax(self.x, axis=feature_dim_of(self.x), use_mask=False)
+        if self.activation == "log_sigmoid":
+            return rf.sigmoid(self.x)
+        return None
+
+    def followed_by(self, activation: str | None) -> Tensor | None:
+        """
+        :param activation: safe_log or safe_exp, which are exact where they undo the function; or any other
+        :return: that function of the output; None: nothing to undo
+        """
+        if activation == "safe_log":
+            return self.get_log_output()
+        return self.get_exp_output() if activation == "safe_exp" else None
+
 
 def _elementwise(function: Callable[..., Tensor]) -> Function:
     return lambda x, axis=None, **opts: function(x, **opts)
@@ -72,12 +92,6 @@ def _lin_exp_normed(x: Tensor, axis: Dim | None = None) -> Tensor:
     return (y / (rf.reduce_sum(y, axis=axis) + 1e-10)).copy_transpose(x.dims)
 
 
-def safe_exp(x: Tensor, *, eps: float = 1e-20) -> Tensor:
-    """exp(clip(x, log eps, -log eps)), the gradient as if nothing were cut"""
-    bound = -math.log(eps)
-    return rf.exp(rf.clip_with_identity_gradient(x, min=-bound, max=bound))
-
-
 def _softmax(x: Tensor, axis: Dim | None = None) -> Tensor:
     return rf.softmax(x, axis=axis or x.dims[-1], use_mask=False)
 
@@ -92,15 +106,15 @@ _FUNCTIONS: dict[str, Function] = {
     "lin_exp": _elementwise(_lin_exp),
     "lin_exp_normed": _lin_exp_normed,
     "safe_log": _elementwise(rf.safe_log),
-    "safe_exp": _elementwise(safe_exp),
+    "safe_exp": _elementwise(rf.safe_exp),
     "gelu2": _elementwise(lambda x: x * rf.sigmoid(x * 1.702)),
     "gelu3": _elementwise(rf.gelu),
     "neg": _elementwise(rf.neg),
     "negative": _elementwise(rf.neg),
 }
 for _name in (
-    "abs exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh sigmoid log_sigmoid relu elu selu gelu silu "
-    "swish softplus sign ceil floor round"
+    "abs angle real imag conj exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh sigmoid log_sigmoid relu "
+    "elu selu gelu silu swish softplus sign ceil floor round"
 ).split():
     _FUNCTIONS[_name] = _elementwise(getattr(rf, _name))
 
@@ -164,7 +178,7 @@ def _raw_function(function: Callable[..., Any], name: str) -> Function:
 
 def _expression(text: str, backend: Backend) -> Function:
     try:
-        code = compile(text, "<activation %r>" % text, "eval")
+        code = compile(text.lstrip(), "<activation %r>" % text, "eval")
     except SyntaxError as exc:
         raise ConfigError("activation %r is not a valid expression of x: %s" % (text, exc)) from exc
 

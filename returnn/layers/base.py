@@ -10,20 +10,23 @@ A layer of a user may instead compute in ``__init__``, into ``self.output.placeh
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import returnn.frontend as rf
 from returnn.tensor import Dim, DimError, DimKind, Tensor
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 from . import batch_norm as batch_norm_module
-from .activations import OutputWithActivation
-from .features import feature_dim_of
+from .activations import OutputWithActivation, get_activation
+from .constraints import constraint_terms
 from .initializers import parse_initializer
 from .out_type import apply_out_type
+from .param_noise import with_noise
+from .rec_protocol import RecProtocol
 from .reuse_params import ReuseParams, WantedParam
 from .target import out_dim_from_target, resolve_target_layers
 from .unify import common_layout, unify
@@ -32,9 +35,14 @@ if TYPE_CHECKING:
     from returnn.network.network import Network
 
     from .loss.base import Loss
+    from .search_choices import SearchChoices
 
 
-class LayerBase:
+_T = TypeVar("_T")
+_recent: deque[weakref.ref[LayerBase]] = deque(maxlen=1)
+
+
+class LayerBase(RecProtocol):
     """A node of the network: sources, parameters, output."""
 
     layer_class: str | None = None
@@ -91,16 +99,47 @@ class LayerBase:
     """function of the layer, gives an operation or a list of them: run before the output is used"""
     updater_opts: dict[str, Any] | None = None
     """options of the updater for these parameters"""
+    param_variational_noise: float | None = None
+    """standard deviation of normal noise on the parameters, in training; by default as the config key of this name
+    says, else 0"""
+    param_dropout: float | None = None
+    """probability of zero of each entry of a parameter, in training; by default as the config key of this name says,
+    else 0"""
+    param_dropout_min_ndim: int | None = None
+    """``param_dropout`` is for parameters of at least as many axes; by default as the config key of this name says,
+    else 0: all of them"""
+    param_device: str | None = None
+    """for TensorFlow: where the parameters are, for instance "CPU"; other backends have all parameters on one device"""
+    copy_output_loss_from_source_idx: int | None = None
+    """the loss that comes with the output is that of this source, see ``eval_for_output_loss`` of the layer eval"""
+    debug_print_layer_output: bool | dict[str, Any] | None = None
+    """print the output in each step, with ``{"summarize": n}`` n entries of each end of an axis, 10 by default; by
+    default as the config key of this name says"""
+    initial_output: Any = None
+    """of a layer in a loop: output before the first frame. Outside of loops it has no effect"""
+    collocate_with: str | list[str] | None = None
+    """of a layer in a loop: stays there together with these. Outside of loops it has no effect"""
+    need_last: bool = False
+    """of a layer in a loop: the output at the last frame of each sequence is wanted. Outside of loops it has no
+    effect"""
+    custom_param_importer: str | Callable[..., Any] | None = None
+    """how a checkpoint sets the parameters: "reset", "ifpossible", "subset" for values of another shape, or a function
+    of layer, values_dict, session"""
 
     recurrent = False
     """whether an output frame depends on other input frames; if no layer is so, frames of all sequences may be mixed"""
+    needs_gradient = False
+    """another layer asks for gradients with respect to the output"""
     allow_inf_in_output = False
     """for ``debug_add_check_numerics_on_output``"""
-    _loss_name: str | None = None
+    _zero_padded_dims: tuple[Dim, ...] = ()
+    """dims along which the output is zero behind a sequence's end; a layer sets them while it computes"""
+    _loss_class: type[Loss] | None = None
     _is_template = False
     """within a template run"""
-    search_choices = None
-    """choices of a beam search; no layer has any yet"""
+    _has_skipped_seed = False
+    search_choices: SearchChoices | None = None
+    """of a layer that chooses, in a beam search"""
 
     def __init__(self, *, name: str, network: Network, output: Tensor, sources: Sequence[LayerBase] = (), **opts: Any):
         """
@@ -118,7 +157,7 @@ class LayerBase:
     def _compute_output(self) -> None:
         if type(self).compute is not LayerBase.compute:
             value = self.compute(*self._inputs())
-            self.output.raw_tensor = self._in_layout_of(value, self.output)
+            self.output.raw_tensor = None if value.raw_tensor is None else self._in_layout_of(value, self.output)
 
     def compute_again(self) -> None:
         """On a backend that computes at once: the output of this step, from that of the sources."""
@@ -137,21 +176,32 @@ class LayerBase:
         self._param_inits: dict[str, Any] = {}
         self._reused_params: dict[str, Any] = {}
         self.param_trainable: dict[str, bool] = {}
+        self.param_axes_split_info: dict[str, list[list[int]]] = {}
         self.stats: dict[str, Any] = {}
         self.output_loss: Any = None
         self.output_before_activation: OutputWithActivation | None = None
         for key, value in opts.items():
             setattr(self, key, value)
+        if not self._is_template:
+            self.rec_vars_outputs = {}
+            _recent.append(weakref.ref(self))
 
     @property
-    def loss_name(self) -> str | None:
+    def loss_class(self) -> type[Loss] | None:
         """of its loss, also where losses are not built"""
-        return self._loss_name
+        if self._loss_class is None and self.loss is not None and not isinstance(self.loss, str):
+            return type(self.loss)
+        return self._loss_class
 
     @property
     def params(self) -> dict[str, Any]:
         """variables of this layer, by their names in its scope; without those that it has from another layer"""
         return self._params
+
+    @property
+    def has_values(self) -> bool:
+        """whether values are computed now: not for a template, nor while a network is built that computes in steps"""
+        return not self._is_template and self.network.has_values
 
     # ---- what a layer class overrides
 
@@ -171,9 +221,31 @@ class LayerBase:
     def _output_of(self, layer: LayerBase) -> Tensor:
         """
         :param layer: a source, or what one of the ``_layer_options`` names
-        :return: its output; within a template run without value
+        :return: its output; within a template run, or where this layer is only built, without value
         """
-        return layer.output.copy_template() if self._is_template else layer.output
+        return layer.output if self.has_values else layer.output.copy_template()
+
+    def _output_of_option(self, key: str) -> Tensor:
+        """
+        :param key: one of the ``_layer_options``, which must be given
+        :return: output of the layer there, see :func:`_output_of`
+        :raises ConfigError: the option is missing, or names no layer
+        """
+        layer = getattr(self, key)
+        if layer is None:
+            raise ConfigError('option "%s" is missing' % key)
+        if not isinstance(layer, LayerBase):
+            raise ConfigError("%s must be the name of a layer, but is %r" % (key, layer))
+        return self._output_of(layer)
+
+    def _only_source(self, sources: Sequence[_T]) -> _T:
+        """
+        :param sources: layers, or their outputs
+        :raises ConfigError: none, or several
+        """
+        if len(sources) != 1:
+            raise ConfigError("the layer needs exactly one source, but has %i" % len(sources))
+        return sources[0]
 
     def used_layers(self) -> list[LayerBase]:
         """
@@ -235,9 +307,7 @@ class LayerBase:
         :param opts: options
         :return: output without value
         """
-        layer = object.__new__(cls)
-        layer._is_template = True
-        layer._set_opts(name=name, network=network, sources=sources, opts=opts)
+        layer = cls._template_layer(name=name, network=network, sources=sources, **opts)
         if cls.compute is LayerBase.compute:
             output = layer._default_template()
         else:
@@ -246,6 +316,18 @@ class LayerBase:
         output.name = layer.output_name
         output.available_for_inference = all(s.output.available_for_inference for s in layer.used_layers())
         return apply_out_type(layer, output)
+
+    @classmethod
+    def _template_layer(
+        cls, *, name: str, network: Network, sources: Sequence[LayerBase] = (), **opts: Any
+    ) -> LayerBase:
+        """
+        :return: layer with options, for a template run: it never computes values
+        """
+        layer = object.__new__(cls)
+        layer._is_template = True
+        layer._set_opts(name=name, network=network, sources=sources, opts=opts)
+        return layer
 
     # ---- output
 
@@ -271,6 +353,17 @@ class LayerBase:
             if dims:
                 output.time_dim_axis = output.get_axis_from_dim(dims[0])
         return output
+
+    def _activated(self, y: Tensor, activation: str | None) -> Tensor:
+        """
+        :param activation: name or expression of a function; None: none
+        :return: the function of y, on its feature axis. Losses get to know y
+        """
+        function = get_activation(activation, backend=self.network.backend)
+        if function is None:
+            return y
+        self.output_before_activation = OutputWithActivation(y, activation)
+        return function(y, axis=y.feature_dim)
 
     def _in_layout_of(self, value: Tensor, template: Tensor) -> Any:
         try:
@@ -344,6 +437,7 @@ class LayerBase:
             return Tensor(name, dims, dtype)
         key = "/".join(x for x in (scope, name) if x)
         own_name = "/".join(x for x in (self.scope, key) if x)
+        is_learned = trainable is not False
         trainable = self.trainable if trainable is None else trainable and self.trainable
         if key not in self._param_inits:  # it takes its seed once, also if the parameter is one of another layer
             self._param_inits[key] = parse_initializer(init, layer=self)
@@ -351,10 +445,11 @@ class LayerBase:
 
         def create(full_name: str) -> tuple[Any, Any]:
             shape = [d.require_static() for d in dims]
-            var, raw = self.network.create_param(full_name, shape, dtype, init=param_init, trainable=trainable)
+            var, raw = self.network.create_param(
+                full_name, shape, dtype, init=param_init, trainable=trainable, device=self.param_device
+            )
             if full_name == own_name:
-                self._params[key] = var
-                self.param_trainable[key] = trainable
+                self.own_param(key, var, trainable=trainable)
             return var, raw
 
         if isinstance(self.reuse_params, ReuseParams):
@@ -362,7 +457,33 @@ class LayerBase:
             self._reused_params[key], raw = self.reuse_params.get(wanted)
         else:
             _, raw = create(own_name)
-        return Tensor(name, dims, dtype, raw_tensor=raw)
+        raw = raw if self.network.has_values else None
+        value = Tensor(name, dims, dtype, raw_tensor=raw)
+        return with_noise(self, key, value) if is_learned else value
+
+    def _skip_seed(self) -> None:
+        """
+        Noise is a function of the layer's name and the step. Where configs expect that a layer with noise takes a seed
+        from the generator of the network, one is dropped, once: initial values of later layers depend on the number of
+        draws before.
+        """
+        if not self._is_template and not self._has_skipped_seed:
+            self._has_skipped_seed = True
+            self.network.random.randint(2**31)
+
+    def own_param(
+        self, name: str, var: Any, *, trainable: bool | None, axes_split_info: list[list[int]] | None = None
+    ) -> None:
+        """
+        :param name: relative to the layer
+        :param var: variable that was made for this layer
+        :param trainable: as the layer by default
+        :param axes_split_info: see :func:`add_param`
+        """
+        self._params[name] = var
+        self.param_trainable[name] = self.trainable if trainable is None else trainable
+        if axes_split_info is not None:
+            self.param_axes_split_info[name] = axes_split_info
 
     def find_param(self, name: str) -> Any:
         """
@@ -387,26 +508,45 @@ class LayerBase:
             yield
 
     def add_param(
-        self, param: Any, custom_update: Any = None, trainable: bool | None = None, saveable: bool | None = None
+        self,
+        param: Any,
+        custom_update: Any = None,
+        trainable: bool | None = None,
+        saveable: bool | None = None,
+        axes_split_info: list[list[int]] | None = None,
+        non_critical_for_restore: bool = False,
     ) -> Any:
         """
         :param param: variable made within :func:`var_creation_scope`
         :param custom_update: a :class:`CustomUpdate`, which updates it instead of an optimizer
         :param trainable: whether the updater may change it; as the variable and the layer say by default
         :param saveable: False: not in checkpoints
+        :param axes_split_info: per axis the sizes of the blocks it consists of: ``[[n], [n] * 4]`` for four gates. For
+            copies into a network of other dims, block by block
+        :param non_critical_for_restore: a checkpoint may lack it
         :return: what to compute with
         """
         if custom_update is not None:
             custom_update.set_on_var(param)
-        key, param = self.network.add_param_of_layer(self, param, trainable=trainable, saveable=saveable is not False)
-        self._params[key] = param
-        self.param_trainable[key] = self.trainable if trainable is None else trainable
-        return param
+        return self.network.add_param_of_layer(
+            self,
+            param,
+            trainable=trainable,
+            saveable=saveable is not False,
+            axes_split_info=axes_split_info,
+            critical=not non_critical_for_restore,
+        )
 
     # ---- after construction
 
-    def post_init(self) -> None:
-        """Called when the output is there: batch normalisation."""
+    def post_init(self, layer_desc: dict[str, Any] | None = None) -> None:
+        """
+        Called when the output is there: batch normalisation.
+
+        :param layer_desc: options of the layer
+        """
+        if self.copy_output_loss_from_source_idx is not None:
+            self.output_loss = self.sources[self.copy_output_loss_from_source_idx].output_loss
         if getattr(self.loss, "recurrent", False):
             self.recurrent = True
         if self.batch_norm:
@@ -415,47 +555,65 @@ class LayerBase:
             self.output.raw_tensor = normed.copy_transpose(self.output.dims).raw_tensor
             self.output_before_activation = None
 
-    def get_constraints_value(self) -> Tensor | None:
+    def get_constraints_value(self) -> Any:
+        """
+        :return: raw scalar to add to the objective, or None
+        """
+        total = self.constraint()
+        return None if total is None else total.raw_tensor
+
+    def constraint(self) -> Tensor | None:
         """
         :return: scalar to add to the objective, or None
         """
-        terms = []
-        if self.L2 and not self.network.decouple_constraints:  # else the updater lets the parameters decay
-            for var in self.params.values():
-                terms.append(_sum_of_squares(self.network.param_tensor(var)) * float(self.L2))
-        if self.darc1:
-            terms.append(self._darc1() * float(self.darc1))
-        if self.spatial_smoothing:
-            terms.append(self._high_pass_energy() * float(self.spatial_smoothing))
         total = None
-        for term in terms:
+        for term in constraint_terms(self):
             total = term if total is None else total + term
         return total
 
-    def _darc1(self) -> Tensor:
-        """Kawaguchi et al., Generalization in Deep Learning, 2017: max over features of the sum of absolute values"""
-        x = self.output_before_activation.x if self.output_before_activation else self.output
-        total = rf.reduce_sum(rf.abs(x), axis=[d for d in x.dims if d != x.feature_dim])
-        return rf.reduce_max(total, axis=feature_dim_of(x))
+    @classmethod
+    def get_losses(
+        cls,
+        name: str,
+        network: Network,
+        output: Tensor,
+        loss: Loss | None = None,
+        reduce_func: Callable[[Any], Any] | None = None,
+        layer: LayerBase | None = None,
+        **kwargs: Any,
+    ) -> list[Any]:
+        """
+        :param name: of the layer
+        :param network: that it is in
+        :param output: of the layer
+        :param loss: its option
+        :param reduce_func: raw value per frame or sequence -> raw value for the objective; by default the sum
+        :param layer: built
+        :param kwargs: further options
+        :return: of :class:`returnn.network.LossHolder`
+        """
+        if loss is None or isinstance(loss, str):
+            return []
+        return [network.make_loss_holder(name=name, loss=loss, layer=layer, reduce_func=reduce_func)]
 
-    def _high_pass_energy(self) -> Tensor:
-        """features as a w x h image; each pixel minus the mean of its 8 neighbours, around the borders"""
-        x = self.output.copy_with_feature_last()
-        features = feature_dim_of(x)
-        size = features.require_static()
-        width = max(w for w in range(1, int(size**0.5) + 1) if size % w == 0)
-        rows = Dim(width, description="rows", auto_generated=True)
-        columns = Dim(size // width, description="columns", auto_generated=True)
-        image = rf.split_dims(x, axis=features, dims=[rows, columns])
-        center = image
-        for axis in (rows, columns):
-            up, _ = rf.concat(*_rolled(image, axis, 1), out_dim=axis)
-            down, _ = rf.concat(*_rolled(image, axis, axis.require_static() - 1), out_dim=axis)
-            image = up + down + image
-        high = center * (1.0 + 1.0 / 8.0) - image * (1.0 / 8.0)
-        return rf.reduce_sum(rf.square(high), axis=high.dims)
+    # ---- layers it depends on, layers inside
 
-    # ---- sub layers, states
+    def get_dep_layers(self) -> list[LayerBase]:
+        """
+        :return: layers that this one computes with
+        """
+        return self.used_layers()
+
+    @classmethod
+    def cls_get_sub_network(cls, name: str, network: Network, layer_desc: dict[str, Any]) -> Any:
+        """
+        :param name: of a layer of this class
+        :param network: that it is or will be in
+        :param layer_desc: its options, as in the config
+        :return: :class:`.subnetwork.Subnetwork`, if there is a network inside whose layers can be built before this
+            layer itself, ``NAME/inner``; else None
+        """
+        return None
 
     def get_sub_layer(self, layer_name: str) -> LayerBase | None:
         """
@@ -464,12 +622,59 @@ class LayerBase:
         """
         return None
 
+    @classmethod
+    def get_sub_layer_out_data_from_opts(
+        cls, layer_name: str, parent_layer_kwargs: dict[str, Any]
+    ) -> tuple[Tensor, type[LayerBase], dict[str, Any]] | None:
+        """
+        :param layer_name: behind the "/"
+        :param parent_layer_kwargs: arguments of :func:`get_out_data_from_opts` of a layer of this class
+        :return: output of the sub layer without value, its class, and options. None: there is no such one
+        """
+        layer = cls._template_layer(**parent_layer_kwargs)
+        if cls.compute is not LayerBase.compute:
+            layer.output = layer.compute(*layer._inputs())
+        sub = layer.get_sub_layer(layer_name)
+        return None if sub is None else (sub.output.copy_template(), type(sub), {})
+
+    @classmethod
+    def get_available_sub_layer_names(cls, parent_layer_kwargs: dict[str, Any]) -> list[str]:
+        """
+        :param parent_layer_kwargs: arguments of :func:`get_out_data_from_opts` of a layer of this class
+        :return: names for :func:`get_sub_layer`
+        """
+        return []
+
+    def get_sub_layers(self) -> list[LayerBase]:
+        """
+        :return: layers that belong to this one
+        """
+        opts = {"name": self.name, "network": self.network, "sources": self.sources, **self.kwargs}
+        names = self.get_available_sub_layer_names(opts)
+        layers = [self.get_sub_layer(name) for name in names]
+        return [layer for layer in layers if layer is not None]
+
+    def get_sub_networks(self) -> list[Network]:
+        """
+        :return: networks inside
+        """
+        return []
+
+    # ---- states, choices
+
     def get_last_hidden_state(self, key: Any) -> Tensor | None:
         """
         :param key: "*" for all parts, joined; else name or number of a part
         :return: [batch, feature], or None if the layer has no state
         """
         return None
+
+    def get_search_choices(self) -> SearchChoices | None:
+        """
+        :return: of this layer or, of those it depends on, of the latest that chose; None: there are none
+        """
+        layer = self.network.get_search_choices(src=self)
+        return layer.search_choices if layer else None
 
     @property
     def origin(self) -> LayerBase:
@@ -483,6 +688,19 @@ class LayerBase:
         :return: from the root network on
         """
         return self.network.name_prefix + self.name
+
+    def get_absolute_name_scope_prefix(self) -> str:
+        """
+        :return: in front of the names of the parameters, with "/" at the end; "": nothing is in front
+        """
+        return self.scope + "/" if self.scope else ""
+
+    @classmethod
+    def get_recent_layer(cls) -> LayerBase | None:
+        """
+        :return: layer that was made last, or is being made
+        """
+        return _recent[-1]() if _recent else None
 
     @property
     def output_name(self) -> str:
@@ -499,13 +717,3 @@ class LayerBase:
         output = getattr(self, "output", None)
         axes = "?" if output is None else output.short_repr()
         return "<%s %s%r out_type=%s>" % (type(self).__name__, self.network.name_prefix, self.name, axes)
-
-
-def _rolled(x: Tensor, axis: Dim, amount: int) -> list[tuple[Tensor, Dim]]:
-    if axis.dimension == 1:
-        return [(x, axis)]
-    return [rf.slice(x, axis=axis, start=amount), rf.slice(x, axis=axis, end=amount)]
-
-
-def _sum_of_squares(x: Tensor) -> Tensor:
-    return rf.reduce_sum(rf.square(x), axis=x.dims)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.frontend.init import Constant
+from returnn.log import log
 from returnn.tensor import Dim, Tensor
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
@@ -17,6 +18,7 @@ from returnn.util.suggest import did_you_mean
 
 from .features import feature_dim_of
 from .initializers import offset_init
+from .options import drop_fork_options
 
 if TYPE_CHECKING:
     from .base import LayerBase
@@ -34,6 +36,11 @@ OPTIONS = (
     "force_sample",
     "gamma_init",
     "beta_init",
+)
+
+
+_CHANGES_IN_EVAL = (
+    "batch_norm: its running statistics change in evaluation too, unless update_sample_only_in_training is set."
 )
 
 
@@ -60,6 +67,7 @@ def batch_norm(
     :param x: [.., F]
     :return: normalised; dims of x. The options are those of :class:`returnn.layers.norm.BatchNormLayer`.
     """
+    drop_fork_options("batch_norm", unknown)
     for key in unknown:
         raise ConfigError(
             "batch_norm: unknown option %r.%s Options: %s" % (key, did_you_mean(key, OPTIONS), ", ".join(OPTIONS))
@@ -83,6 +91,8 @@ def batch_norm(
     if layer._is_template:
         return x
     network = layer.network
+    if not only_in_training and update_sample_only_in_training is None and network.train_flag is not True:
+        log.print_deprecation_warning(_CHANGES_IN_EVAL, behavior_version=Change.BATCH_NORM_DEFAULTS.version)
     fused = version >= 2 and not masked_time and use_shift and use_std and not use_sample and not force_sample
     new_variance = _unbiased(batch_variance, x, axes) if fused else batch_variance
     if fused:  # that operation knows nothing of the batch when it does not train

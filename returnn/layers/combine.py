@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
@@ -12,8 +12,8 @@ from returnn.tensor import Tensor
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import did_you_mean
+from returnn.util.user_functions import is_users
 
-from .activations import OutputWithActivation, get_activation
 from .base import LayerBase
 from .features import feature_dim_of
 from .registry import layer_class
@@ -21,6 +21,70 @@ from .unify import common_layout, unify
 
 if TYPE_CHECKING:
     from returnn.network.network import Network
+
+Raw = Any
+
+
+def check_broadcast(layer: LayerBase, inputs: Sequence[Tensor], names: Sequence[str]) -> None:
+    """
+    :param layer: maybe with the option ``allow_broadcast_all_sources``
+    :param inputs: unified
+    :param names: of the layers that these come from
+    :raises ConfigError: none of them has all axes, and that is not allowed; it says which axes do not meet. Up to
+        behaviour version 3 a warning, unless n_out shows that it is a mistake
+    """
+    allowed: bool | None = getattr(layer, "allow_broadcast_all_sources", None)
+    if allowed is None and layer.out_shape is not None:
+        allowed = True
+    number = common_layout(inputs).batch_ndim
+    if allowed or any(x.batch_ndim == number for x in inputs):
+        return
+    features_differ = len({x.feature_dim.dimension for x in inputs if x.feature_dim is not None}) > 1
+    message = "the %s of the inputs do not fit: %s. Set allow_broadcast_all_sources if all combinations are meant." % (
+        "feature dims" if features_differ else "axes",
+        ", ".join("%s is %s" % (name, x.short_repr()) for name, x in zip(names, inputs, strict=True)),
+    )
+    if allowed is False or (features_differ and layer.n_out is not None):
+        raise ConfigError(message)
+    if not BehaviorVersion.has(Change.NO_BROADCAST_OF_ALL_SOURCES):  # a warning does not say where by itself
+        message = "layer %r: %s" % (layer.get_absolute_name(), message)
+    BehaviorVersion.require(False, message, Change.NO_BROADCAST_OF_ALL_SOURCES)
+
+
+def function_of_kind(layer: LayerBase, kind: str, known: Sequence[str]) -> Callable[[Raw, Raw], Raw]:
+    """
+    :param layer: which has that kind
+    :param kind: not one of ``known``
+    :param known: for the message
+    :return: function of that name of the framework behind the backend
+    :raises ConfigError: there is none
+    """
+    function = layer.network.backend.function_by_name(kind) if isinstance(kind, str) else None
+    if function is None:
+        names = ", ".join(sorted(known))
+        raise ConfigError("unknown kind %r.%s Kinds: %s" % (kind, did_you_mean(str(kind), known), names))
+    return function
+
+
+def apply_binary(
+    function: Callable[[Raw, Raw], Raw], a: Tensor, b: Tensor | float, *, dtype: str | None = None
+) -> Tensor:
+    """
+    :param function: of raw values
+    :param a: of the same dtype as b, if that is a tensor
+    :param b: tensor or number
+    :param dtype: of the result; that of a by default, until there is a value
+    :return: the dims of both
+    """
+    tensors = [x for x in (a, b) if isinstance(x, Tensor)]
+    template = rf.combine(tensors[0].copy_template(), "add", tensors[-1].copy_template())
+    if dtype is not None:
+        template = template.like(None, dtype=dtype, sparse_dim=None)
+    if any(x.raw_tensor is None for x in tensors):
+        return template
+    raws = [x.copy_compatible_to_dims_raw(template.dims) if isinstance(x, Tensor) else x for x in (a, b)]
+    raw = function(*raws)
+    return template.like(raw, dtype=a._raw_backend.dtype_name(raw))
 
 
 @layer_class("combine")
@@ -52,58 +116,34 @@ class CombineLayer(LayerBase):
             raise ConfigError('the layer needs a source: "from" is empty')
         if self.kind is None:
             raise ConfigError('option "kind" is missing')
-        if self.eval_for_output_loss and self.kind != "eval":
-            raise ConfigError("eval_for_output_loss needs kind eval, but it is %r" % self.kind)
+        for key in ("eval", "eval_locals", "eval_for_output_loss"):
+            if getattr(self, key) and self.kind != "eval":
+                raise ConfigError("%s needs kind eval, but it is %r" % (key, self.kind))
         sources = tuple(unify(sources))
-        self._check_broadcast(sources)
+        check_broadcast(self, sources, [layer.name for layer in self.sources])
         y = self._combined(sources)
         if self.with_bias:
+            if y.sparse:
+                raise ConfigError("with_bias: labels have no features, the sources are %s" % y.short_repr())
             y = y + self.param("b", [feature_dim_of(y)])
-        function = get_activation(self.activation, backend=self.network.backend)
-        if function is not None:
-            self.output_before_activation = OutputWithActivation(y, self.activation)
-            y = function(y, axis=y.feature_dim)
-        return y
-
-    def _check_broadcast(self, sources: tuple[Tensor, ...]) -> None:
-        allowed = (
-            not BehaviorVersion.has(Change.NO_BROADCAST_OF_ALL_SOURCES)
-            if self.allow_broadcast_all_sources is None
-            else self.allow_broadcast_all_sources
-        )
-        number = common_layout(sources).batch_ndim
-        if not allowed and all(len(x.dims) < number for x in sources):
-            raise ConfigError(
-                "no source has all axes: %s. Set allow_broadcast_all_sources if that is meant."
-                % ", ".join(x.short_repr() for x in sources)
-            )
+        return self._activated(y, self.activation)
 
     def _combined(self, sources: tuple[Tensor, ...]) -> Tensor:
         name = self.kind or ""
         if name == "eval":
             return self._evaluated(sources)
         kind = "add" if name == "average" else COMBINE_SYMBOLS.get(name, name)
-        function = None if kind in COMBINE_KINDS else self.network.backend.function_by_name(kind)
-        if kind not in COMBINE_KINDS and function is None:
-            known = sorted({*COMBINE_KINDS, "average", "eval"})
-            raise ConfigError("unknown kind %r.%s Kinds: %s" % (self.kind, did_you_mean(kind, known), ", ".join(known)))
+        function = None if kind in COMBINE_KINDS else function_of_kind(self, name, (*COMBINE_KINDS, "average", "eval"))
         y = sources[0]
         for x in sources[1:]:
-            y = rf.combine(y, kind, x) if function is None else self._raw_combined(function, y, x)
+            y = rf.combine(y, kind, x) if function is None else apply_binary(function, y, x)
         layout = common_layout(sources)
         y = y.copy_transpose(layout.dims)
         if not y.sparse:
             y.feature_dim = layout.feature_dim
-        if self.kind == "average":
+        if name == "average":
             y = y * (1.0 / len(sources))
         return y
-
-    def _raw_combined(self, function: Callable[..., Any], a: Tensor, b: Tensor) -> Tensor:
-        template = rf.combine(a.copy_template(), "add", b.copy_template())
-        if a.raw_tensor is None or b.raw_tensor is None:
-            return template
-        raw = function(a.copy_compatible_to_dims_raw(template.dims), b.copy_compatible_to_dims_raw(template.dims))
-        return template.like(raw, dtype=a._raw_backend.dtype_name(raw))
 
     # ---- eval
 
@@ -135,18 +175,23 @@ class CombineLayer(LayerBase):
 
     def _call_user_code(self, access: Callable[..., Any]) -> Any:
         if callable(self.eval):
-            return self.eval(source=access, self=self, **(self.eval_locals or {}))
+            function = self.network.backend.user_function(self.eval)
+            return function(source=access, self=self, **(self.eval_locals or {}))
+        if not isinstance(self.eval, str):
+            raise ConfigError("eval must be an expression or a function, but is %r" % (self.eval,))
         names = dict(self.network.backend.user_code_globals(), source=access, self=self, **(self.eval_locals or {}))
+        text = self.eval.lstrip(" \t")
         try:
-            return eval(compile(self.eval or "", "<eval of layer %r>" % self.name, "eval"), names)
+            return eval(compile(text, "<eval of layer %r>" % self.name, "eval"), names)
         except UserError:
             raise
         except SyntaxError as exc:
-            caret = "\n  %s\n  %s^" % (self.eval, " " * max((exc.offset or 1) - 1, 0))
-            raise ConfigError("eval is not a valid expression: %s%s" % (exc.msg, caret)) from exc
+            begin = max((exc.offset or 1) - 1, 0)
+            lines = _marked(text, exc.lineno or 1, begin, begin + 1)
+            raise ConfigError("eval is not a valid expression: %s\n%s" % (exc.msg, lines)) from exc
         except Exception as exc:
-            text = "eval failed: %s: %s\n  %s%s"
-            raise ConfigError(text % (type(exc).__name__, exc, self.eval, _frames_of_user_code(exc))) from exc
+            message = "eval failed: %s: %s\n%s"
+            raise ConfigError(message % (type(exc).__name__, exc, _where_it_failed(text, exc))) from exc
 
     def _as_tensor(self, value: Any, template: Tensor) -> Tensor:
         if isinstance(value, Tensor):
@@ -228,12 +273,28 @@ class _SourceAccess:
             raise ConfigError("not used sources: %s" % unused)
 
 
-def _frames_of_user_code(exc: Exception) -> str:
-    """where in the functions that the expression called, for the message"""
+def _where_it_failed(expression: str, exc: Exception) -> str:
+    """
+    :return: lines: the expression, with a mark below the part that failed, and the functions of users behind it
+    """
     frames = traceback.extract_tb(exc.__traceback__)
     start = next((i for i, frame in enumerate(frames) if frame.filename.startswith("<eval of layer")), len(frames))
-    own = [f for f in frames[start + 1 :] if "site-packages" not in f.filename and "/returnn/" not in f.filename]
-    return "".join('\n  File "%s", line %s, in %s' % (f.filename, f.lineno, f.name) for f in own)
+    text = "  " + expression.replace("\n", "\n  ")
+    if start < len(frames) and getattr(frames[start], "colno", None) is not None:  # from Python 3.11 on
+        frame: Any = frames[start]
+        one_line = frame.end_lineno == frame.lineno
+        text = _marked(expression, frame.lineno, frame.colno, frame.end_colno if one_line else frame.colno + 1)
+    own = [f for f in frames[start + 1 :] if is_users(f)]
+    return text + "".join('\n  File "%s", line %s, in %s' % (f.filename, f.lineno, f.name) for f in own)
+
+
+def _marked(expression: str, line: int, begin: int, end: int) -> str:
+    """
+    :return: the expression, indented, with a line of ^ below these columns of that line, which counts from 1
+    """
+    lines = ["  " + text for text in expression.splitlines()] or ["  "]
+    lines.insert(line, "  " + " " * begin + "^" * (end - begin))
+    return "\n".join(lines)
 
 
 @layer_class("eval")

@@ -98,7 +98,7 @@ class ConcatInputLayer(LayerBase):
         origins = [source.origin for source in self.sources]
 
         def drop() -> tuple[Tensor, list[LayerBase]]:
-            # a draw, though the noise has its own seeds: so that initial values are those they always were
+            # initial values of later layers depend on the number of draws, though the noise has its own seeds
             if self.network.train_flag is not False:
                 origins[0].network.random.randint(2**31)
             name = self.get_absolute_name() + "/dropout"

@@ -63,7 +63,7 @@ class ConstantLayer(LayerBase):
         feature = None if sparse_dim else self.feature_dim or next((d for d in dims if d.is_feature_dim), None)
         all_dims = [batch_dim] * self.with_batch_dim + dims
         raw = None
-        if not self._is_template:
+        if self.has_values:
             raw = self._raw_value(value, dtype, dims)
         return Tensor(self.name, all_dims, dtype, sparse_dim=sparse_dim, feature_dim=feature, raw_tensor=raw)
 

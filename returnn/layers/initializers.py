@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -23,12 +23,49 @@ def _variance_scaling(
     seed: int | None = None,
     dtype: Any = None,
 ) -> init.VarianceScaling:
+    return init.VarianceScaling(
+        scale=scale, mode=_fan_mode(mode), distribution=_checked_distribution(distribution), seed=seed
+    )
+
+
+def _variance_scaling_non_zero(
+    non_zero_fraction: float = 0.5,
+    *,
+    scale: float = 1.0,
+    mode: str = "fan_in",
+    distribution: str = "truncated_normal",
+    seed: int | None = None,
+    dtype: Any = None,
+) -> init.VarianceScalingNonZero:
+    if not 0 <= non_zero_fraction <= 1:
+        raise ConfigError("initialiser: non_zero_fraction must be in [0, 1], but is %r" % (non_zero_fraction,))
+    distribution = _checked_distribution(distribution)
+    if distribution == "untruncated_normal":
+        raise ConfigError("initialiser: variance_scaling_non_zero needs a distribution that ends somewhere")
+    return init.VarianceScalingNonZero(
+        scale=scale,
+        mode=_fan_mode(mode),
+        distribution=distribution,
+        seed=seed,
+        non_zero_fraction=non_zero_fraction,
+    )
+
+
+def _checked_distribution(distribution: str) -> str:
     distribution = {"normal": "truncated_normal"}.get(distribution, distribution)
     if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
         raise ConfigError("initialiser: unknown distribution %r" % distribution)
+    return distribution
+
+
+def _fan_mode(mode: str) -> str:
     if mode not in ("fan_in", "fan_out", "fan_avg"):
         raise ConfigError("initialiser: mode must be fan_in, fan_out or fan_avg, but is %r" % mode)
-    return init.VarianceScaling(scale=scale, mode=mode, distribution=distribution, seed=seed)
+    return mode
+
+
+def _uniform_unit_scaling(factor: float = 1.0, seed: int | None = None, dtype: Any = None) -> init.VarianceScaling:
+    return init.VarianceScaling(scale=factor**2, mode="fan_in", distribution="uniform", seed=seed)
 
 
 def _fixed_scaling(scale: float, mode: str, distribution: str) -> Callable[..., init.VarianceScaling]:
@@ -61,7 +98,15 @@ def _random_uniform_abs(limit: float, seed: int | None = None, dtype: Any = None
 
 
 def _load_txt_file(filename: str, dtype: Any = None) -> init.Constant:
-    return init.Constant(numpy.loadtxt(filename, dtype="float32"))
+    try:
+        return init.Constant(numpy.loadtxt(filename, dtype="float32"))
+    except (OSError, ValueError) as exc:
+        raise ConfigError("initialiser: cannot load %r: %s" % (filename, exc)) from exc
+
+
+def _gammatone_filterbank(**opts: Any) -> init.Constant:
+    """filters of a convolution over samples [samples, 1, num_channels]"""
+    return init.Constant(init.gammatone_filterbank(**opts)[:, None])
 
 
 _MAKERS: dict[str, Callable[..., init.ParamInit]] = {
@@ -75,6 +120,8 @@ _MAKERS: dict[str, Callable[..., init.ParamInit]] = {
     "random_uniform": _random_uniform,
     "random_uniform_abs": _random_uniform_abs,
     "variance_scaling": _variance_scaling,
+    "variance_scaling_non_zero": _variance_scaling_non_zero,
+    "uniform_unit_scaling": _uniform_unit_scaling,
     "glorot_uniform": _fixed_scaling(1.0, "fan_avg", "uniform"),
     "xavier": _fixed_scaling(1.0, "fan_avg", "uniform"),
     "glorot_normal": _fixed_scaling(1.0, "fan_avg", "truncated_normal"),
@@ -83,8 +130,10 @@ _MAKERS: dict[str, Callable[..., init.ParamInit]] = {
     "lecun_uniform": _fixed_scaling(1.0, "fan_in", "uniform"),
     "lecun_normal": _fixed_scaling(1.0, "fan_in", "truncated_normal"),
     "load_txt_file": _load_txt_file,
+    "gammatone_filterbank": _gammatone_filterbank,
 }
 _CLASS_NAMES = {"".join(part.title() for part in name.split("_")): name for name in _MAKERS}
+_CLASS_NAMES["GammatoneFilterbankInitializer"] = "gammatone_filterbank"
 
 
 def parse_initializer(value: Any, *, layer: LayerBase) -> init.ParamInit:
@@ -97,10 +146,22 @@ def parse_initializer(value: Any, *, layer: LayerBase) -> init.ParamInit:
     """
     if isinstance(value, init.ParamInit):
         return value
-    seed = layer.network.random.randint(
-        2**31
-    )  # drawn also where it is not needed, so that all later draws stay the same
-    res = _parse(value, layer)
+    # drawn also where it is not needed, so that all later draws stay the same
+    seed = layer.network.random.randint(2**31)
+    return initializer_from_config(value, seed=seed, names={"layer": layer})
+
+
+def initializer_from_config(
+    value: Any, *, seed: int | None = None, names: Mapping[str, Any] | None = None
+) -> init.ParamInit:
+    """
+    :param value: see :func:`parse_initializer`
+    :param seed: if the initialiser needs one and has none
+    :param names: further ones for expressions
+    :return: without backend
+    :raises ConfigError: not understood; lists the names
+    """
+    res = _parse(value, names or {})
     if getattr(res, "seed", 0) is None:
         res = type(res)(**dict(vars(res), seed=seed))
     return res
@@ -116,7 +177,7 @@ def offset_init(value: Any) -> Any:
     return init.Constant(0.0) if isinstance(value, (int, float)) and value == 0 else value
 
 
-def _parse(value: Any, layer: LayerBase) -> init.ParamInit:
+def _parse(value: Any, names: Mapping[str, Any]) -> init.ParamInit:
     if isinstance(value, init.ParamInit):
         return value
     if isinstance(value, (int, float, numpy.ndarray, numpy.number)):
@@ -132,7 +193,7 @@ def _parse(value: Any, layer: LayerBase) -> init.ParamInit:
     if not isinstance(value, str):
         raise ConfigError("initialiser must be a number, array, text or dict, but is %r" % (value,))
     if "(" in value:
-        return _parse(_evaluate(value, layer), layer)
+        return _parse(_evaluate(value, names), names)
     name = value[: -len("_initializer")] if value.endswith("_initializer") else value
     if name in _MAKERS:
         return _make(name, {}, value)
@@ -151,8 +212,8 @@ def _make(name: str, opts: dict[str, Any], value: Any) -> init.ParamInit:
         raise ConfigError("initialiser %r: %s" % (value, exc)) from exc
 
 
-def _evaluate(text: str, layer: LayerBase) -> Any:
-    names: dict[str, Any] = {"math": math, "numpy": numpy, "layer": layer}
+def _evaluate(text: str, further_names: Mapping[str, Any]) -> Any:
+    names: dict[str, Any] = {"math": math, "numpy": numpy, **further_names}
     for name, maker in _MAKERS.items():
         names[name] = names[name + "_initializer"] = maker
     for class_name, name in _CLASS_NAMES.items():
@@ -160,6 +221,7 @@ def _evaluate(text: str, layer: LayerBase) -> Any:
     try:
         return eval(text, names)
     except Exception as exc:
+        meant = did_you_mean(exc.name, names) if isinstance(exc, NameError) and exc.name else ""
         raise ConfigError(
-            "initialiser %r: %s: %s. Names: %s" % (text, type(exc).__name__, exc, ", ".join(sorted(_MAKERS)))
+            "initialiser %r: %s: %s.%s Names: %s" % (text, type(exc).__name__, exc, meant, ", ".join(sorted(_MAKERS)))
         ) from exc

@@ -8,7 +8,6 @@ import returnn.frontend as rf
 from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError
 
-from .activations import OutputWithActivation, get_activation
 from .concat_input import ConcatInputLayer
 from .features import static_feature_dim_of
 from .initializers import offset_init
@@ -62,14 +61,7 @@ class LinearLayer(ConcatInputLayer):
             y = y + self.param("b", [out_dim], init=offset_init(self.bias_init))
         if self.grad_filter:
             y = rf.zero_large_gradient(y, limit=float(self.grad_filter))
-        return self._activate(y)
-
-    def _activate(self, y: Tensor) -> Tensor:
-        function = get_activation(self.activation, backend=self.network.backend)
-        if function is None:
-            return y
-        self.output_before_activation = OutputWithActivation(y, self.activation)
-        return function(y, axis=y.feature_dim)
+        return self._activated(y, self.activation)
 
 
 @layer_class("softmax")

@@ -48,7 +48,7 @@ def check_output(output: Tensor, *, n_out: int | None, out_dim: Dim | None, out_
     :param out_shape: option of the layer
     :raises ConfigError: it is not what one of the options says
     """
-    if n_out is None and out_dim is not None:
+    if n_out is None and out_dim is not None and out_dim not in output.dims:
         n_out = out_dim.dimension
     if n_out is not None and output.dim is not None and output.dim != n_out:
         raise ConfigError("n_out is %s, but the output has dim %i: %s" % (n_out, output.dim, output.short_repr()))
@@ -59,6 +59,7 @@ def check_output(output: Tensor, *, n_out: int | None, out_dim: Dim | None, out_
 def _from_function(layer: LayerBase, function: Any) -> Tensor:
     opts = dict(layer.kwargs)
     opts.pop("out_type", None)
+    opts.update(opts.pop("eval_locals", None) or {})
     output = function(
         network=layer.network,
         name=layer.name,

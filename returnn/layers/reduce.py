@@ -8,8 +8,28 @@ import returnn.frontend as rf
 from returnn.tensor import DimKind, Tensor
 from returnn.util.errors import ConfigError
 
+from .axes import axes_of
+from .base import LayerBase
 from .concat_input import ConcatInputLayer
 from .registry import layer_class
+
+
+def with_kept_dims(layer: LayerBase, x: Tensor, y: Tensor, axes: list[int]) -> Tensor:
+    """
+    :param layer: makes the dims
+    :param x: input
+    :param y: the same without some axes
+    :param axes: these; ascending
+    :return: y with them, of size 1
+    """
+    for axis in axes:
+        kind = DimKind.Feature if axis == x.feature_dim_axis else DimKind.Spatial
+        y = y.copy_add_dim_by_tag(layer.make_dim("kept%i" % axis, 1, kind=kind), axis=axis)
+        if axis == x.feature_dim_axis:
+            y.feature_dim_axis = axis
+        if axis == x.time_dim_axis:
+            y.time_dim_axis = axis
+    return y
 
 
 @layer_class("reduce")
@@ -38,9 +58,7 @@ class ReduceLayer(ConcatInputLayer):
         if x.sparse:
             raise ConfigError("labels cannot be reduced: %s" % x.short_repr())
         x = self._with_batch_at(x, axes)
-        numbers = x.get_axes_from_description(axes)
-        if not numbers:
-            raise ConfigError("axis %r: there is none of that kind in %s" % (axes, x.short_repr()))
+        numbers = axes_of(x, axes)
         dims = [x.dims[a] for a in numbers]
         if any(d.is_dynamic or d.is_batch_dim for d in dims):
             self.recurrent = True
@@ -48,7 +66,7 @@ class ReduceLayer(ConcatInputLayer):
         if all(d.is_batch_dim for d in dims):
             use_mask = False
         y = rf.reduce(x, mode=self.mode, axis=dims, use_mask=use_mask)
-        return self._with_kept_dims(x, y, sorted(numbers)) if self.keep_dims else y
+        return with_kept_dims(self, x, y, sorted(numbers)) if self.keep_dims else y
 
     def _with_batch_at(self, x: Tensor, axes: Any) -> Tensor:
         place = self.enforce_batch_dim_axis
@@ -58,17 +76,6 @@ class ReduceLayer(ConcatInputLayer):
                 return x
             place = 0
         return x.copy_with_batch_dim_axis(place) if x.have_batch_axis() else x
-
-    def _with_kept_dims(self, x: Tensor, y: Tensor, axes: list[int]) -> Tensor:
-        for axis in axes:
-            kind = DimKind.Feature if axis == x.feature_dim_axis else DimKind.Spatial
-            dim = self.make_dim("kept%i" % axis, 1, kind=kind)
-            y = y.copy_add_dim_by_tag(dim, axis=axis)
-            if axis == x.feature_dim_axis:
-                y.feature_dim_axis = axis
-            if axis == x.time_dim_axis:
-                y.time_dim_axis = axis
-        return y
 
 
 @layer_class("reduce_out")

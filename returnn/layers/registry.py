@@ -17,22 +17,56 @@ from returnn.util.suggest import did_you_mean
 if TYPE_CHECKING:
     from .base import LayerBase
 
-BUILTIN_MODULES = ["source", "linear", "shape", "combine", "reduce", "norm", "constant", "subnetwork", "recurrent.rec"]
+BUILTIN_MODULES = [
+    "source",
+    "linear",
+    "shape",
+    "reshape",
+    "reinterpret",
+    "join",
+    "flatten",
+    "lengths",
+    "values",
+    "combine",
+    "reduce",
+    "norm",
+    "constant",
+    "time_edges",
+    "indexing",
+    "windows",
+    "sequences",
+    "conv",
+    "pool",
+    "signal",
+    "segments",
+    "image_summary",
+    "subnetwork",
+    "variables",
+    "random",
+    "control",
+    "statistics",
+    "meta_losses",
+    "recurrent.cell",
+    "cond",
+    "masked",
+    "recurrent.rec",
+    "compare",
+    "dot",
+    "softmax",
+    "attention",
+    "positional",
+    "elementwise",
+    "alignment",
+    "loss.layer",
+    "print",
+    "hdf_dump",
+]
 """below ``returnn.layers``"""
 
 NOT_YET = frozenset(
     """
-    accumulate_mean batch_softmax boolean_mask cast choice choice_get_beam_scores choice_get_src_beams combine_dims
-    compare concat concat_attention cond conv cum_concat cumsum dct decide decide_keep_beam dot dot_attention
-    edit_distance edit_distance_table elemwise_prod expand_dims flatten_batch fold framewise_statistics gather gather_nd
-    gating gauss_window_attention generic_attention global_train_step gradient identity image_summary kenlm length
-    masked_computation math_norm norm optimal_completions pad positional_encoding postfix_in_time prefix_in_time
-    rand_int random random_state_init range range_from_length range_in_axis reinterpret_data
-    relative_positional_encoding remove repeat reshape resize rnn_cell scaled_grad scatter_nd search_sorted
-    self_attention seq_len_mask shift_axis slice slice_nd softmax_over_spatial split split_batch_beam split_batch_time
-    squeeze stack swap_axes switch synthetic_gradient tikhonov_regularization tile time_chunking time_unchunking top_k
-    train_flag transpose transposed_conv twod_lstm unflatten_batch unflatten_nd unmask variable variable_assign
-    variable_read weighted_sum
+    choice choice_get_beam_scores choice_get_src_beams cum_concat decide decide_keep_beam edit_distance_table
+    kenlm optimal_completions split_batch_beam twod_lstm
     """.split()
 )
 """names that configs use for layer classes that are not there yet"""

@@ -139,7 +139,8 @@ class ReuseParams:
         return ConfigError("reuse_params: " + text % (self.reuse_layer.name, name, ", ".join(known) or "none"))
 
     def _from_custom(self, function: Callable[..., Any], wanted: WantedParam) -> Param:
-        value = function(
+        backend = wanted.layer.network.backend
+        value = backend.user_function(function)(
             base_layer=wanted.layer,
             reuse_layer=self.reuse_layer,
             name=wanted.name,
@@ -148,7 +149,7 @@ class ReuseParams:
             dtype=wanted.dtype,
             getter=lambda *_args, **_kwargs: wanted.create(wanted.full_name)[0],
         )
-        return None, wanted.layer.network.backend.convert(value)
+        return None, backend.convert(value)
 
     def _from_output_of(self, layer: LayerBase, wanted: WantedParam) -> Param:
         output = layer.output

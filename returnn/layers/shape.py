@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
-from returnn.frontend.nn import POOL_PADDINGS
 from returnn.tensor import Dim, DimKind, Tensor
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 from .activations import OutputWithActivation, get_activation
+from .axes import batch_major
 from .concat_input import ConcatInputLayer
 from .registry import layer_class
 
@@ -62,6 +62,11 @@ class ActivationLayer(ConcatInputLayer):
         if function is None:
             return x
         self.output_before_activation = OutputWithActivation(x, self.activation)
+        before = self.sources[0].output_before_activation
+        if before is not None and len(self.sources) == 1 and not self.dropout and not self._is_template:
+            undone = before.followed_by(self.activation)
+            if undone is not None:
+                return undone
         return function(x, axis=x.feature_dim, **(self.opts or {}))
 
 
@@ -83,12 +88,14 @@ class MergeDimsLayer(ConcatInputLayer):
         keep_order = self.keep_order
         if keep_order is None:
             keep_order = BehaviorVersion.has(Change.MERGE_DIMS_KEEPS_ORDER)
-        axes = x.get_axes_from_description(self.axes)
+        axes = x.get_axes_from_description(self.axes, allow_int=False)
         if not keep_order:
             axes = sorted(axes)
         elif not isinstance(self.axes, (list, tuple)):
             raise ConfigError("keep_order needs axes as a list, but they are %r" % (self.axes,))
         if len(axes) <= 1:
+            if axes and self.out_dim is not None:
+                self.out_dim.declare_same_as(x.dims[axes[0]])
             return x
         place = x.feature_dim_axis if x.feature_dim_axis in axes else min(axes)
         place -= sum(a < place for a in axes)
@@ -97,7 +104,10 @@ class MergeDimsLayer(ConcatInputLayer):
         if not out_dim.is_batch_dim and any(d.is_dynamic for d in dims):
             self.recurrent = True  # frames of one sequence become features, or one longer sequence
         feature = x.feature_dim_axis in axes
-        if not out_dim.is_batch_dim:
+        if self.out_dim is not None and not out_dim.is_batch_dim:
+            self.out_dim.declare_same_as(out_dim)
+            y, out_dim = rf.replace_dim(y, in_dim=out_dim, out_dim=self.out_dim), self.out_dim
+        elif not out_dim.is_batch_dim:
             kind = DimKind.Feature if feature else DimKind.Spatial
             if out_dim.is_static and out_dim.kind is not kind:
                 named = self.make_dim("merged", out_dim.dimension, kind=kind)
@@ -114,7 +124,8 @@ class MergeDimsLayer(ConcatInputLayer):
 class SplitDimsLayer(ConcatInputLayer):
     """One axis becomes several, row-major: new[i, j] = old[i * len(j) + j].
 
-    Of a split feature axis, the last new one is the feature axis. Of a split time axis, the dynamic one is time.
+    Of a split feature axis, the last new one is the feature axis (of Dims the last feature Dim, if there is one). Of a
+    split time axis, the dynamic one is time.
     """
 
     axis: Any = None
@@ -122,19 +133,20 @@ class SplitDimsLayer(ConcatInputLayer):
     dims: Sequence[int | Dim] | None = None
     """sizes of the new axes, at most one -1: what is left; or Dims. Must be given"""
     pad_to_multiples: bool | None = None
-    """fill up at the end so that the sizes divide; default: where the axis is dynamic"""
+    """fill up at the end, so that the sizes divide; default: where the axis is dynamic"""
     pad_value: float | int = 0
     """with this"""
 
     def compute(self, x: Tensor) -> Tensor:
         if self.axis is None or self.dims is None:
             raise ConfigError('options "axis" and "dims" are needed')
-        if isinstance(self.axis, int) and x.have_batch_axis():
-            x = x.copy_as_batch_major()
-        number = x.get_axis_from_description(self.axis)
+        x = batch_major(x) if isinstance(self.axis, int) else x
+        number = x.get_axis_from_description(self.axis, allow_int=False)
         axis = x.dims[number]
         if axis.is_dynamic:
             self.recurrent = True
+        if axis.is_batch_dim and any(d.need_masking for d in x.dims):
+            raise ConfigError("the batch axis cannot be split: lengths belong to it in %s" % x.short_repr())
         dims = self._new_dims(axis, list(self.dims), is_feature=number == x.feature_dim_axis)
         y = rf.split_dims(
             x,
@@ -145,7 +157,8 @@ class SplitDimsLayer(ConcatInputLayer):
             use_mask=BehaviorVersion.has(Change.WINDOW_AND_SPLIT_MASK),
         )
         if number == x.feature_dim_axis:
-            y.feature_dim_axis = number + len(dims) - 1
+            last = len(dims) - 1
+            y.feature_dim_axis = number + max((i for i, d in enumerate(dims) if d.is_feature_dim), default=last)
         if number == x.time_dim_axis:
             y.time_dim_axis = number + next((i for i, d in enumerate(dims) if d.is_dynamic), 0)
         return y
@@ -163,6 +176,8 @@ class SplitDimsLayer(ConcatInputLayer):
         if axis.is_dynamic and not open_places:
             raise ConfigError("axis %s is dynamic: one of dims must be -1, but they are %r" % (axis, given))
         size = axis.dimension
+        if size is not None and self.pad_to_multiples:
+            size += max(-size % factor if open_places else factor - size, 0)
         if size is not None and (size % factor if open_places else size != factor):
             why = "%i is not %s%i" % (size, "a multiple of " if open_places else "", factor)
             raise ConfigError("axis %s cannot be split into %r: %s" % (axis, tuple(given), why))
@@ -179,150 +194,13 @@ class SplitDimsLayer(ConcatInputLayer):
 
     def _rest_dim(self, axis: Dim, factor: int, place: int, given: int | Dim, last: bool) -> Dim:
         if axis.dimension is not None:
-            size = axis.dimension // factor
+            size = -(-axis.dimension // factor)
             if factor == 1 and (axis.kind is DimKind.Feature) == last:
                 rest = axis
             else:
                 rest = self.make_dim("split%i" % place, size, kind=DimKind.Feature if last else DimKind.Spatial)
         else:
-            rest = axis if factor == 1 else axis.ceildiv_right(factor)
+            rest = axis if factor == 1 or axis.is_batch_dim else axis.ceildiv_right(factor)
         if isinstance(given, Dim):
             given.declare_same_as(rest)
         return rest
-
-
-@layer_class("window")
-class WindowLayer(ConcatInputLayer):
-    """A new axis of size w right behind the axis: frame t sees x[t - left], .., x[t + right], zeros outside.
-    Batch-major; from behaviour version 18 on the axis and the window are in front. A window over features is the
-    feature axis then.
-    """
-
-    recurrent = True
-
-    window_size: int | None = None
-    """w; must be given"""
-    window_left: int | None = None
-    """frames before t"""
-    window_right: int | None = None
-    """frames behind t; default: w // 2, and the rest is left"""
-    axis: Any = "T"
-    """axis description"""
-    padding: str = "same"
-    """or "valid": only windows that fit"""
-    stride: int = 1
-    """every so many frames"""
-
-    def compute(self, x: Tensor) -> Tensor:
-        if not isinstance(self.window_size, int) or self.window_size < 1:
-            raise ConfigError("window_size must be an integer > 0, but is %r" % (self.window_size,))
-        if x.have_batch_axis():
-            x = x.copy_as_batch_major()
-        axis = x.dims[x.get_axis_from_description(self.axis)]
-        window_dim = self.make_dim("window", self.window_size)
-        y, out_dim = rf.window(
-            x,
-            spatial_dim=axis,
-            window_dim=window_dim,
-            window_left=self.window_left,
-            window_right=self.window_right,
-            padding=self.padding,
-            stride=self.stride,
-            use_mask=BehaviorVersion.has(Change.WINDOW_AND_SPLIT_MASK),
-        )
-        if axis == x.feature_dim:
-            y.feature_dim = window_dim
-        if BehaviorVersion.has(Change.WINDOW_TIME_FIRST):
-            y = y.copy_transpose([out_dim, window_dim] + [d for d in y.dims if d not in (out_dim, window_dim)])
-        return y
-
-
-@layer_class("pool")
-class PoolLayer(ConcatInputLayer):
-    """Maximum or average over neighbouring frames. Output batch-major, lengths as those of a convolution."""
-
-    recurrent = True
-
-    mode: str | None = None
-    """max or avg; must be given"""
-    pool_size: int | Sequence[int] | None = None
-    """per spatial axis; must be given"""
-    padding: str | int | Sequence[int] = "VALID"
-    """or "same": borders do not count; "same_static": between zeros that count, so that where the windows begin does
-    not depend on the longest sequence; or the number of frames on both sides, for all or per spatial axis: zeros that
-    count for avg, nothing for max"""
-    strides: int | Sequence[int] | None = None
-    """per spatial axis; default: pool_size"""
-    dilation_rate: int | Sequence[int] = 1
-    """per spatial axis"""
-    in_spatial_dims: Sequence[Any] | None = None
-    """axis descriptions; default: all but batch and feature"""
-    out_spatial_dims: Sequence[Dim] | None = None
-    """Dims of the result"""
-    use_time_mask: bool | None = None
-    """frames behind a sequence's end do not count; default: False, True from behaviour version 23 on"""
-    use_channel_first: bool | None = None
-    """a hint in old configs how to lay out memory on GPUs; changes no value, and the layout is chosen without it"""
-
-    def compute(self, x: Tensor) -> Tensor:
-        if self.mode not in ("max", "avg"):
-            raise ConfigError("mode must be max or avg, but is %r" % (self.mode,))
-        if self.pool_size is None:
-            raise ConfigError('option "pool_size" is missing')
-        if x.have_batch_axis():
-            x = x.copy_as_batch_major()
-        spatial = self._spatial_dims(x)
-        size = self._per_axis(self.pool_size, len(spatial), "pool_size")
-        strides = size if self.strides is None else self._per_axis(self.strides, len(spatial), "strides")
-        dilation = self._per_axis(self.dilation_rate, len(spatial), "dilation_rate")
-        if all(n == 1 for n in size + strides):
-            return x
-        padding = self._padding(len(spatial))
-        self._check_sizes(size, strides, dilation, padding)
-        features = [x.feature_dim] if x.feature_dim is not None and x.feature_dim not in spatial else []
-        y, _ = rf.pool(
-            x.copy_transpose([d for d in x.dims if d not in spatial + features] + spatial + features),
-            mode=self.mode,
-            pool_size=size,
-            padding=padding,
-            strides=strides,
-            dilation_rate=dilation,
-            in_spatial_dims=spatial,
-            out_spatial_dims=self.out_spatial_dims,
-            use_mask=self._use_mask(),
-        )
-        return y
-
-    def _use_mask(self) -> bool:
-        return BehaviorVersion.has(Change.CONV_AND_POOL_MASK) if self.use_time_mask is None else self.use_time_mask
-
-    def _padding(self, number: int) -> str | list[int]:
-        if isinstance(self.padding, str):
-            if self.padding.lower() not in POOL_PADDINGS:
-                names = ", ".join('"%s"' % name for name in POOL_PADDINGS)
-                raise ConfigError("padding must be %s, or a number, but is %r" % (names, self.padding))
-            return self.padding.lower()
-        return self._per_axis(self.padding, number, "padding", least=0)
-
-    def _check_sizes(self, size: list[int], strides: list[int], dilation: list[int], padding: str | list[int]) -> None:
-        if any(stride > n for n, stride in zip(size, strides, strict=True)):
-            raise ConfigError("strides %r must not be larger than pool_size %r" % (self.strides, self.pool_size))
-        if any(n > 1 for n in dilation) and (padding in ("same", "same_static") or any(n > 1 for n in strides)):
-            raise ConfigError(
-                'dilation_rate needs padding "valid" or a number, and strides 1 (which by default are pool_size)'
-            )
-
-    def _spatial_dims(self, x: Tensor) -> list[Dim]:
-        if self.in_spatial_dims is not None:
-            return [x.dims[x.get_axis_from_description(d)] for d in self.in_spatial_dims]
-        spatial = [d for i, d in enumerate(x.dims) if not d.is_batch_dim and i != x.feature_dim_axis]
-        if len(spatial) > 1:
-            message = "pool: in_spatial_dims is not given, but there are several axes."
-            BehaviorVersion.require(False, message, Change.SPATIAL_DIMS_ARE_REQUIRED)
-        return spatial
-
-    def _per_axis(self, value: int | Sequence[int], number: int, option: str, *, least: int = 1) -> list[int]:
-        values = [value] * number if isinstance(value, int) else list(value)
-        if len(values) != number or not all(isinstance(v, int) and v >= least for v in values):
-            raise ConfigError("%s must have one number per spatial axis (%i), but is %r" % (option, number, value))
-        return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from returnn.tensor import Tensor
@@ -38,6 +39,18 @@ class DataNotAvailableLayer(LayerBase):
 
     layer_class = ":data-not-available"
     _default_source = None
+    _stands_for: tuple[type[LayerBase], dict[str, Any]] | None = None
+    """class and options of the layer"""
+
+    def get_sub_layer(self, layer_name: str) -> LayerBase | None:
+        if self._stands_for is None:
+            return None
+        cls, kwargs = self._stands_for
+        found = cls.get_sub_layer_out_data_from_opts(layer_name, kwargs)
+        if found is None:
+            return None
+        name = "%s/%s" % (self.name, layer_name)
+        return DataNotAvailableLayer(name=name, network=self.network, output=found[0], sources=[self])
 
 
 class InternalLayer(LayerBase):
@@ -51,3 +64,32 @@ class InternalLayer(LayerBase):
 
     def compute_again(self) -> None:
         pass  # whoever made it gives it its value
+
+
+class WrappedInternalLayer(InternalLayer):
+    """Stands for another layer, with an output of its own."""
+
+    layer_class = ":wrapped-internal"
+
+    def __init__(self, *, base_layer: LayerBase, sources: Sequence[LayerBase] | None = None, **kwargs: Any):
+        """
+        :param base_layer: has parameters, state and choices
+        :param sources: what the output depends on; the other layer by default
+        """
+        self.base_layer = base_layer
+        super().__init__(sources=[base_layer] if sources is None else sources, **kwargs)
+        self.search_choices = base_layer.search_choices
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """those of the other layer"""
+        return self.base_layer.params
+
+    def get_sub_layer(self, layer_name: str) -> LayerBase | None:
+        return self.base_layer.get_sub_layer(layer_name)
+
+    def get_last_hidden_state(self, key: Any) -> Tensor | None:
+        return self.base_layer.get_last_hidden_state(key)
+
+    def get_hidden_state(self) -> Any:
+        return self.base_layer.get_hidden_state()

@@ -9,8 +9,6 @@ from returnn.tensor import Dim, Tensor
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
-from .loss import get_loss_class
-
 if TYPE_CHECKING:
     from returnn.network.network import Network
 
@@ -35,6 +33,20 @@ def resolve_target_layers(d: dict[str, Any], network: Network, get_layer: Callab
             found[name] = get_layer(name)
     if found:
         d["_target_layers"] = found
+        return
+    loss_class = d.get("_loss_class")
+    if network.eval_flag and loss_class is not None and loss_class.need_target:
+        key = _first(names) or network.extern_data.default_target
+        name = "data:%s" % key
+        if key in network.extern_data.data and not network.has_layer(name):
+            get_layer(name)  # so that users find the target among the layers
+
+
+def _first(target: Any) -> str | None:
+    """of the option, a name or several"""
+    if isinstance(target, (list, tuple)):
+        return target[0] if target else None
+    return target
 
 
 def target_not_found_text(target: str, data_keys: Iterable[str], *, is_default: bool) -> str:
@@ -58,7 +70,7 @@ def get_target_value(layer: LayerBase, target: str | None = None, *, only_dim: b
     :return: value, or template within a template run
     """
     if target is None:
-        target = layer.target[0] if isinstance(layer.target, (list, tuple)) else layer.target
+        target = _first(layer.target)
     target = target or layer.network.extern_data.default_target
     target_layers = getattr(layer, "_target_layers", {})
     if target in target_layers:
@@ -73,7 +85,7 @@ def out_dim_from_target(layer: LayerBase) -> Dim | None:
     """
     :return: what a layer with this target, or with this loss, has to output; None without target
     """
-    loss_class = get_loss_class(layer.loss_name) if layer.loss_name else None
+    loss_class = layer.loss_class
     if not layer.target and not (loss_class and loss_class.need_target):
         return None
     dim = get_target_value(layer, only_dim=True).feature_dim_or_sparse_dim

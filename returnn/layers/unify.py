@@ -49,6 +49,33 @@ def common_layout(sources: Sequence[Tensor]) -> Tensor:
     return res
 
 
+def matching_dims(x: Tensor, other: Tensor) -> list[Dim] | None:
+    """
+    :return: for each dim of x the one of ``other`` that means the same: by identity, else by role and size. None: they
+        do not match
+    """
+    if len(x.dims) != len(other.dims):
+        return None
+    matched = unify([x, other])[1]
+    if len(matched.dims) != len(other.dims):
+        return None
+    found: list[Dim | None] = [d if d in matched.dims else None for d in x.dims]
+    free = [i for i, d in enumerate(matched.dims) if d not in found]
+    for i, dim in enumerate(x.dims):
+        if found[i] is None:
+            same_role = (dim == x.time_dim, dim == x.feature_dim)
+            for j in free:
+                d = matched.dims[j]
+                if dim.is_dynamic and d.is_dynamic and (d == matched.time_dim, d == matched.feature_dim) == same_role:
+                    found[i] = d
+                    free.remove(j)
+                    break
+            else:
+                return None
+    by_matched = dict(zip(matched.dims, other.dims, strict=True))
+    return [by_matched[d] for d in found if d is not None]
+
+
 def _match(a: Tensor, b: Tensor, features: bool) -> tuple[Tensor, Tensor]:
     """
     :return: both, with the dims of ``a`` in ``b`` where they mean the same; axes of size 1 that the other has dropped
@@ -81,6 +108,8 @@ def _partner(dim: Dim, x: Tensor, candidates: list[Dim], other: Tensor) -> Dim |
             ):
                 return candidate
         if broadcast and 1 in (dim.dimension, candidate.dimension):
+            return candidate
+        if (dim.twin_of or dim) == (candidate.twin_of or candidate):
             return candidate
         if dim.is_dynamic and candidate.is_dynamic and not (dim.is_dim_known() and candidate.is_dim_known()):
             if dim.size_dims is None or candidate.size_dims is None:

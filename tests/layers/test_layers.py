@@ -283,24 +283,6 @@ def test_reduce_out() -> None:
     assert out({"class": "reduce_out", "mode": "max", "num_pieces": 2, "from": "data"})[0].tolist() == [[2], [4], [100]]
 
 
-def test_pool() -> None:
-    """Row 1 to 5, windows of 2: max 2, 4, 5; mean without the border 1.5, 3.5, 5; lengths [5, 3] become [3, 2]."""
-    rows = [[[1], [2], [3], [4], [5]], [[7], [8], [9], [100], [100]]]
-    common = {"class": "pool", "pool_size": (2,), "padding": "same", "from": "data", "is_output_layer": True}
-    network = {
-        "output": {**common, "mode": "max"},
-        "avg": {**common, "mode": "avg"},
-        "masked": {**common, "mode": "avg", "use_time_mask": True},
-    }
-    with Net(network, {"data": {"dim": 1}}) as net:
-        feed = net.feed({"data": [5, 3]}, data=rows)
-        assert net.out(feed=feed)[0, :, 0].tolist() == [2, 4, 5]
-        assert net.out("avg", feed)[0, :, 0].tolist() == [1.5, 3.5, 5]
-        assert net.lens(feed=feed) == [[3, 2]]
-        assert net.out("avg", feed)[1, 1, 0] == 54.5  # (9 + 100) / 2: padding is seen
-        assert net.out("masked", feed)[1, 1, 0] == 4.5  # (9 + 0) / 2
-
-
 @pytest.mark.usefixtures("newest")
 def test_padding_is_not_seen_by_neighbours_at_the_newest_version() -> None:
     """pool: only the 9 counts for the maximum; window and split_dims: 0 behind the end."""
@@ -315,40 +297,6 @@ def test_padding_is_not_seen_by_neighbours_at_the_newest_version() -> None:
         assert net.out(feed=feed)[1, :2, 0].tolist() == [8, 9]
         assert net.out("window", feed)[2, :, 1, 0].tolist() == [8, 9, 0]  # time and window are in front
         assert net.out("split", feed)[1, 1, :, 0].tolist() == [9, 0]
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"mode": "max", "padding": "same_static"}, [-1, -3, 0]),  # rows 1 to 5 and a 0 behind: windows 1 2, 3 4, 5 0
-        ({"mode": "avg", "padding": "same_static"}, [-1.5, -3.5, -2.5]),
-        ({"mode": "max", "padding": 1}, [-1, -2, -4]),  # nothing, then 1; 2 3; 4 5
-        ({"mode": "avg", "padding": (1,)}, [-0.5, -2.5, -4.5]),
-        ({"mode": "avg", "padding": 0}, [-1.5, -3.5]),
-        ({"mode": "max", "padding": "same", "use_channel_first": True}, [-1, -3, -5]),
-    ],
-)
-def test_padding_of_pool(options: dict[str, Any], expected: list[float]) -> None:
-    """Rows -1 to -5, windows of 2."""
-    layer = {"class": "pool", "pool_size": (2,), "from": "data", **options}
-    with Net({"output": layer}, {"data": {"dim": 1}}) as net:
-        feed = net.feed(data=[[[-1], [-2], [-3], [-4], [-5]]])
-        assert net.out(feed=feed)[0, :, 0].tolist() == expected
-        assert net.lens(feed=feed) == [[len(expected)]]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"padding": "some"}, 'padding must be "same", "valid", "same_static", or a number, but is \'some\''),
-        ({"padding": (1, 1)}, r"padding must have one number per spatial axis \(1\), but is \(1, 1\)"),
-        ({"padding": -1}, "padding must have one number per spatial axis"),
-        ({"padding": "same_static", "strides": 1, "dilation_rate": 2}, 'dilation_rate needs padding "valid"'),
-    ],
-)
-def test_padding_of_pool_that_is_none(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        out({"class": "pool", "mode": "max", "pool_size": (2,), "from": "data", **options})
 
 
 def test_layer_norm() -> None:

@@ -318,11 +318,13 @@ def test_ce_without_time() -> None:
 def test_norm_factors_of_the_config() -> None:
     """A layer of lengths: 1 / (2 + 3). Padding of such a layer does not count: 1 / 5 also for a mask of ones [B,T]."""
     more = {
+        "lens": {"class": "length", "from": "data"},
         "ones": {"class": "eval", "eval": "tf.ones_like(source(0))", "from": "features"},
         "features": {"class": "reduce", "mode": "max", "axis": "F", "from": "data"},
     }
-    got = fetches({**SOFTMAX, "loss": "ce", "loss_opts": {"custom_inv_norm_factor": "ones"}}, more)
-    assert got["loss_norm_factor:output"] == pytest.approx(0.2)
+    for name in ("lens", "ones"):
+        got = fetches({**SOFTMAX, "loss": "ce", "loss_opts": {"custom_inv_norm_factor": name}}, more)
+        assert got["loss_norm_factor:output"] == pytest.approx(0.2)
     assert fetches({**SOFTMAX, "loss": "ce", "loss_opts": {"custom_norm_factor": 1.0}})["loss_norm_factor:output"] == 1
 
 

@@ -1,44 +1,48 @@
 """Losses by the names that configs use."""
 
-from __future__ import annotations
-
-import inspect
-
-from returnn.util.errors import ConfigError
-from returnn.util.suggest import did_you_mean
-
 from .base import Loss
-from .frame_losses import AsIsLoss, CrossEntropyLoss, MeanSquaredError
-from .sequence_losses import CtcLoss, EditDistanceLoss
+from .frame_losses import AsIsLoss, CrossEntropyLoss, GenericCrossEntropyLoss
+from .metric_losses import DeepClusteringLoss, TripletLoss
+from .registry import (
+    check_loss_options,
+    get_loss_class,
+    get_loss_class_name_list,
+    loss_from_options,
+    loss_option_names,
+    register_loss_class,
+)
+from .regression_losses import BinaryCrossEntropyLoss, L1Loss, MeanL1Loss, MeanSquaredErrorLoss
+from .sampling import SamplingBasedLoss
+from .search_losses import ExpectedLoss, SearchScoreLoss
+from .sequence_losses import BleuLoss, CtcLoss, EditDistanceLoss
+from .via_layer import ViaLayerLoss
 
-_classes: dict[str, type[Loss]] = {
-    cls.class_name: cls for cls in (AsIsLoss, CrossEntropyLoss, MeanSquaredError, CtcLoss, EditDistanceLoss)
-}
+for _cls in (
+    AsIsLoss,
+    BleuLoss,
+    CrossEntropyLoss,
+    CtcLoss,
+    DeepClusteringLoss,
+    EditDistanceLoss,
+    ExpectedLoss,
+    GenericCrossEntropyLoss,
+    L1Loss,
+    MeanL1Loss,
+    MeanSquaredErrorLoss,
+    SamplingBasedLoss,
+    SearchScoreLoss,
+    TripletLoss,
+    ViaLayerLoss,
+):
+    register_loss_class(_cls)
+register_loss_class(BinaryCrossEntropyLoss, "sse_sigmoid")
 
-
-def get_loss_class(name: str) -> type[Loss]:
-    """
-    :param name: as in a config
-    :return: class
-    :raises ConfigError: with the nearest names
-    """
-    if name not in _classes:
-        raise ConfigError(
-            "unknown loss class %r.%s Losses: %s" % (name, did_you_mean(name, _classes), ", ".join(sorted(_classes)))
-        )
-    return _classes[name]
-
-
-def loss_option_names(cls: type[Loss]) -> list[str]:
-    """
-    :return: keys of ``loss_opts``, sorted
-    """
-    names: set[str] = set()
-    for base in cls.__mro__:
-        if "__init__" in vars(base) and issubclass(base, Loss):
-            parameters = inspect.signature(base.__init__).parameters.values()
-            names |= {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-    return sorted(names)
-
-
-__all__ = ["Loss", "get_loss_class", "loss_option_names"]
+__all__ = [
+    "Loss",
+    "check_loss_options",
+    "get_loss_class",
+    "get_loss_class_name_list",
+    "loss_from_options",
+    "loss_option_names",
+    "register_loss_class",
+]

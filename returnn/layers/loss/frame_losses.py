@@ -11,9 +11,8 @@ import returnn.frontend as rf
 from returnn.layers.features import feature_dim_of
 from returnn.log import log
 from returnn.tensor import Dim, Tensor
-from returnn.util.errors import ConfigError
 
-from .base import Loss
+from .base import Loss, option_error, require_one_of, valid_labels
 
 
 class CrossEntropyLoss(Loss):
@@ -50,8 +49,7 @@ class CrossEntropyLoss(Loss):
         :param common: see :class:`Loss`
         """
         super().__init__(base_network, **common)
-        if input_type not in ("prob", "logits"):
-            raise ConfigError("loss ce: input_type must be prob or logits, but is %r" % input_type)
+        require_one_of(self, "input_type", input_type, ["prob", "logits"])
         self.input_type = input_type
         self.label_smoothing = label_smoothing
         self.label_smoothing_gaussian = label_smoothing_gaussian
@@ -60,6 +58,7 @@ class CrossEntropyLoss(Loss):
         self.use_fused = use_fused
         self.safe_log_opts = safe_log_opts or {}
         self.debug_dump = debug_dump
+        self._warned = False
 
     def _check_init(self) -> None:
         super()._check_init()
@@ -70,19 +69,12 @@ class CrossEntropyLoss(Loss):
         value = self._sparse(target) if target.sparse else self._dense(target)
         if self.fake_upper_bound is not None:
             value = rf.clip_with_identity_gradient(value, max=self.fake_upper_bound)
-        if self.debug_dump:
+        if self.debug_dump and value.raw_tensor is not None:
             value = value.like(self.base_network.observe(self._print_target, [target.raw_tensor], value.raw_tensor))
         return value
 
     def _print_target(self, target: numpy.ndarray) -> None:
-        print(
-            "[%s][target]%s"
-            % (self.layer and self.layer.get_absolute_name(), numpy.array2string(target, separator=" ")),
-            flush=True,
-        )
-
-    def error_per_pos(self) -> Tensor:
-        return self.frame_error(self.target_like_output())
+        print("[%s][target]%s" % (self._layer_name(), numpy.array2string(target, separator=" ")), flush=True)
 
     # ----
 
@@ -100,7 +92,7 @@ class CrossEntropyLoss(Loss):
         return rf.safe_log(self.output, **self.safe_log_opts) if exact is None else exact
 
     def _sparse(self, target: Tensor) -> Tensor:
-        target = _valid_labels(target)
+        target = valid_labels(target)
         if self.label_smoothing:
             value = self._smoothed(target)
         else:
@@ -114,26 +106,28 @@ class CrossEntropyLoss(Loss):
         logits = self._logits()
         if logits is not None:
             return rf.sparse_softmax_cross_entropy(logits, labels=target, axis=feature_dim_of(logits))
-        print(
-            "Warning: using numerical unstable sparse Cross-Entropy loss calculation (%s to %s)"
-            % (self.output.short_repr(), target.short_repr()),
-            file=log.v3,
-        )
+        if target.raw_tensor is not None and not self._warned:
+            self._warned = True
+            print(
+                "Warning: using numerical unstable sparse Cross-Entropy loss calculation (%s to %s), layer %r"
+                % (self.output.short_repr(), target.short_repr(), self._layer_name()),
+                file=log.v3,
+            )
         log_prob = self._log_prob()
-        return -_pick(log_prob, target)
+        return -rf.gather(log_prob, indices=target, axis=feature_dim_of(log_prob))
 
     def _smoothed(self, target: Tensor) -> Tensor:
         log_prob = self._log_prob()
         classes = feature_dim_of(log_prob)
         n, e = classes.require_static(), float(self.label_smoothing)
         if n < 2:
-            raise ConfigError("loss ce: label_smoothing needs at least two classes")
+            raise option_error(self, "label_smoothing needs at least two classes")
         rest = e / (n - 1)
         least = -((1.0 - e) * math.log(1.0 - e) + e * math.log(rest + 1e-20)) if e < 1 else 0.0
         if self.label_smoothing_gaussian:
             return self._soft_cross_entropy(self._gaussian(target, classes), log_prob) - least
         total = rf.reduce_sum(log_prob, axis=classes)
-        picked = _pick(log_prob, target)
+        picked = rf.gather(log_prob, indices=target, axis=classes)
         return -(picked * (1.0 - e - rest) + total * rest) - least
 
     def _gaussian(self, target: Tensor, classes: Dim) -> Tensor:
@@ -149,7 +143,7 @@ class CrossEntropyLoss(Loss):
 
     def _dense(self, target: Tensor) -> Tensor:
         if self.focal_loss_factor or self.label_smoothing:
-            raise ConfigError("loss ce: focal_loss_factor and label_smoothing need labels as target, but it is dense")
+            raise option_error(self, "focal_loss_factor and label_smoothing need labels as target, but it is dense")
         log_prob = self._log_prob()
         target = rf.replace_dim(target, in_dim=feature_dim_of(target), out_dim=feature_dim_of(log_prob))
         return self._soft_cross_entropy(target, log_prob)
@@ -172,28 +166,23 @@ class CrossEntropyLoss(Loss):
         return with_gradient - rf.stop_gradient(with_gradient) + of_target
 
 
-class MeanSquaredError(Loss):
-    """Mean over the features of (output - target)^2; the target as one-hot vectors, if it is labels."""
+class GenericCrossEntropyLoss(Loss):
+    """-log(y[label] / sum of y), for an output y > 0 of any activation."""
 
-    class_name = "mse"
+    class_name = "generic_ce"
 
     def _check_init(self) -> None:
         super()._check_init()
+        self._require_sparse_target(True)
         self._check_output_dim(self.target.dim)
 
     def value_per_pos(self) -> Tensor:
-        target = self.target_like_output()
-        classes = feature_dim_of(self.output)
-        if target.sparse:
-            target = _valid_labels(target)
-            raw = target._raw_backend.one_hot(target.raw_tensor, classes.require_static(), self.output.dtype)
-            target = Tensor("one_hot", target.dims + (classes,), self.output.dtype, raw_tensor=raw)
-        elif target.feature_dim is not None and target.feature_dim != classes:
-            target = rf.replace_dim(target, in_dim=target.feature_dim, out_dim=classes)
-        return rf.reduce_mean(rf.squared_difference(self.output, target), axis=classes)
-
-    def error_per_pos(self) -> Tensor:
-        return self.frame_error(self.target_like_output())
+        target = valid_labels(self.target_like_output())
+        known = self.output_with_activation
+        log_y = known.get_log_output() if known is not None else None
+        if log_y is None:
+            log_y = rf.safe_log(self.output)
+        return rf.sparse_softmax_cross_entropy(log_y, labels=target, axis=feature_dim_of(log_y))
 
 
 class AsIsLoss(Loss):
@@ -220,32 +209,8 @@ class AsIsLoss(Loss):
         return None if self.as_error else self._value()
 
     def error_per_pos(self) -> Tensor | None:
-        return self._value() if self.as_error else None
-
-
-def _valid_labels(target: Tensor) -> Tensor:
-    """label 0 behind a sequence's end, so that whatever stands there does no harm"""
-    for dim in target.dims:
-        if dim.need_masking and set(dim.size_dims or ()) <= set(target.dims):
-            target = rf.where(dim.get_mask(), target, 0).copy_transpose(target.dims)
-    return target
+        return self._value() if self.as_error else None  # without target there is no other error
 
 
 def _without_sparse_dim(target: Tensor) -> Tensor:
     return target.like(target.raw_tensor, sparse_dim=None)
-
-
-def _pick(log_prob: Tensor, target: Tensor) -> Tensor:
-    """log_prob[label]"""
-    classes = feature_dim_of(log_prob)
-    dims = [d for d in log_prob.dims if d != classes]
-    ordered = log_prob.copy_transpose(dims + [classes])
-    labels = target.copy_transpose(dims)
-    raw = ordered._raw_backend.gather(
-        ordered.raw_tensor,
-        ordered._raw_backend.expand_dims(labels.raw_tensor, len(dims)),
-        axis=len(dims),
-        batch_dims=len(dims),
-    )
-    raw = ordered._raw_backend.squeeze(raw, len(dims))
-    return log_prob.like(raw, dims=dims, feature_dim=None)

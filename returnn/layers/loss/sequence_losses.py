@@ -11,10 +11,9 @@ import returnn.frontend as rf
 from returnn.layers.features import feature_dim_of
 from returnn.tensor import Dim, DimError, Tensor
 from returnn.util.behavior_version import BehaviorVersion, Change
-from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
-from .base import Loss
+from .base import Loss, option_error
 
 _CTC_OPTS = ("ignore_longer_outputs_than_inputs", "preprocess_collapse_repeated", "ctc_merge_repeated")
 _NATIVE_CTC_OPTS = (
@@ -41,7 +40,7 @@ class CtcLoss(Loss):
         base_network: Any,
         *,
         output_in_log_space: bool = False,
-        beam_width: int = 100,
+        beam_width: int | None = None,
         ctc_opts: dict[str, Any] | None = None,
         use_native: bool = False,
         use_viterbi: bool = False,
@@ -52,13 +51,13 @@ class CtcLoss(Loss):
         """
         :param base_network: in which the layer is
         :param output_in_log_space: the output are logits, else probabilities
-        :param beam_width: of the search for the error, in evaluation; 1: greedy
+        :param beam_width: of the search for the error, in evaluation; 1: greedy. 100 by default, with ``use_native`` 1
         :param ctc_opts: ignore_longer_outputs_than_inputs, preprocess_collapse_repeated, ctc_merge_repeated. With
             ``use_native``: logits_normalize (True; False: the logits are scores already), grad_wrt_softmax_in (True;
             False: the gradient is minus the posteriors), blank_index (-1), label_loop or ctc_merge_repeated (True;
             False: a label lasts one frame), zero_infinity (no gradient without alignment; default: the config key
             ``tf_native_ctc_zero_infinity``, else True from behaviour version 30 on)
-        :param use_native: a sum over alignments that is 0, and not inf, where there is none; needs a beam_width of 1
+        :param use_native: a sum over alignments that is 0, and not inf, where there is none; its beam_width is 1
         :param use_viterbi: only the best alignment, without ctc_opts
         :param target_collapse_repeated: drop repeated labels in the target
         :param auto_clip_target_len: cut targets to the number of frames minus one
@@ -66,7 +65,7 @@ class CtcLoss(Loss):
         """
         super().__init__(base_network, **common)
         self.output_in_log_space = output_in_log_space
-        self.beam_width = beam_width
+        self.beam_width = beam_width if beam_width is not None else 1 if use_native else 100
         self.use_native = use_native
         self.use_viterbi = use_viterbi
         self.ctc_opts = dict(ctc_opts or {})
@@ -76,27 +75,22 @@ class CtcLoss(Loss):
 
     def _check_ctc_opts(self) -> None:
         if self.use_native and self.beam_width != 1:
-            raise ConfigError("loss ctc: use beam_width=1 with use_native, it is %r" % (self.beam_width,))
+            raise option_error(self, "use beam_width=1 with use_native, it is %r", self.beam_width)
         if self.use_viterbi and self.ctc_opts:
-            raise ConfigError("loss ctc: use_viterbi has no ctc_opts, but they are %r" % (self.ctc_opts,))
+            raise option_error(self, "use_viterbi has no ctc_opts, but they are %r", self.ctc_opts)
         known = _NATIVE_CTC_OPTS if self.use_native else _CTC_OPTS
         for key in self.ctc_opts:
             if key not in known:
-                raise ConfigError(
-                    "loss ctc: unknown ctc_opts %r%s.%s Options: %s"
-                    % (key, " of use_native" * self.use_native, did_you_mean(key, known), ", ".join(known))
-                )
+                of_native = " of use_native" if self.use_native else ""
+                near, names = did_you_mean(key, known), ", ".join(known)
+                raise option_error(self, "unknown ctc_opts %r%s.%s Options: %s", key, of_native, near, names)
 
     def _check_init(self) -> None:
         super()._check_init()
-        if not self.target.sparse:
-            raise ConfigError("loss ctc needs labels as target, but it is %s" % self.target.short_repr())
+        self._require_sparse_target(True)
         self._check_output_dim(self.target.dim + 1, " and the blank")
-        self._labels, self._labels_dim = self.target, self.target.get_time_dim_tag()
-        if self.target_collapse_repeated:
-            self._labels, self._labels_dim = rf.collapse_repeated(self._labels, axis=self._labels_dim)
-        if self.auto_clip_target_len:
-            self._clip_labels()
+        for x in (self.output, self.target):
+            x.get_time_dim_tag()  # they must have one
 
     @classmethod
     def get_auto_output_layer_dim(cls, target_dim: Dim) -> Dim:
@@ -111,32 +105,43 @@ class CtcLoss(Loss):
         exact = known.get_log_output() if known is not None else None
         return rf.safe_log(self.output) if exact is None else exact
 
-    def _clip_labels(self) -> None:
-        labels, dim = self._labels, self._labels_dim
-        backend = self.output._raw_backend
-        num_frames = self.output.get_time_dim_tag().dyn_size
-        limit = backend.binary("maximum", backend.binary("sub", num_frames, 1), 0)
-        clipped = Dim(None, description="clipped-target", auto_generated=False)
-        clipped.dyn_size = backend.binary("minimum", dim.dyn_size, limit)
-        axis = labels.get_axis_from_dim(dim)
-        raw = backend.slice(labels.raw_tensor, axis, None, clipped.get_dim_value())
-        dims = [clipped if d == dim else d for d in labels.dims]
-        self._labels, self._labels_dim = labels.like(raw, dims=dims, time_dim=clipped), clipped
+    def _labels(self) -> tuple[Tensor, Dim]:
+        """
+        :return: target, and its time dim
+        """
+        return self._cached("labels", self._make_labels)
+
+    def _make_labels(self) -> tuple[Tensor, Dim]:
+        labels, dim = self.target, self.target.get_time_dim_tag()
+        if self.target_collapse_repeated:
+            labels, dim = rf.collapse_repeated(labels, axis=dim)
+        num_labels = dim.dyn_size_ext
+        if self.auto_clip_target_len and labels.raw_tensor is not None and num_labels is not None:
+            num_frames = rf.lengths_along(self.output, self.output.get_time_dim_tag())
+            most = max(num_frames - 1, 0) if isinstance(num_frames, int) else rf.maximum(num_frames - 1, 0)
+            clipped = Dim(rf.minimum(num_labels, most), description="clipped-target")
+            raw = labels._raw_backend.slice(
+                labels.raw_tensor, labels.get_axis_from_dim(dim), None, clipped.get_dim_value()
+            )
+            dims = [clipped if d == dim else d for d in labels.dims]
+            labels, dim = labels.like(raw, dims=dims, time_dim=clipped), clipped
+        return labels, dim
 
     def value_per_pos(self) -> Tensor:
         logits = self._logits()
-        function: Callable[..., Tensor] = rf.ctc_loss
+        function: Callable[..., Tensor] = rf.ctc_loss_v1
         opts = self.ctc_opts
         if self.use_viterbi:
-            function = rf.ctc_best_path
+            function = rf.ctc_best_path_score
         elif self.use_native:
             function, opts = rf.ctc_full_sum, self._native_opts()
+        labels, labels_dim = self._labels()
         value = function(
             logits,
             axis=feature_dim_of(logits),
-            labels=self._labels,
+            labels=labels,
             input_spatial_dim=self.output.get_time_dim_tag(),
-            target_spatial_dim=self._labels_dim,
+            target_spatial_dim=labels_dim,
             **opts,
         )
         if function is not rf.ctc_full_sum and BehaviorVersion.has(Change.CTC_WITHOUT_PATH_IS_ZERO):
@@ -153,7 +158,7 @@ class CtcLoss(Loss):
         return opts
 
     def error_per_pos(self) -> Tensor:
-        logits = self._logits()
+        logits, target = self._logits(), self._labels()
 
         def decode(beam_width: int) -> Tensor:
             labels, dim = rf.ctc_decode(
@@ -163,7 +168,7 @@ class CtcLoss(Loss):
                 target_dim=self.target.sparse_dim,
                 beam_width=beam_width,
             )
-            return rf.cast(rf.edit_distance(labels, dim, self._labels, self._labels_dim), "float32")
+            return rf.cast(rf.edit_distance(labels, dim, *target), "float32")
 
         if self.beam_width == 1:
             return decode(1)
@@ -202,18 +207,12 @@ class EditDistanceLoss(Loss):
 
     def _check_init(self) -> None:
         super()._check_init()
-        if not self.target.sparse:
-            raise ConfigError("loss edit_distance needs labels as target, but it is %s" % self.target.short_repr())
+        self._require_sparse_target(True)
         if self.ctc_decode:
             if self.output.sparse or self.output.dim != self.target.dim + 1:
-                raise ConfigError(
-                    "loss edit_distance with ctc_decode needs an output of dim %i" % (self.target.dim + 1)
-                )
-        elif not self.output.sparse or self.output.dim != self.target.dim:
-            raise ConfigError(
-                "loss edit_distance: output %s and target %s must be labels of the same dim"
-                % (self.output.short_repr(), self.target.short_repr())
-            )
+                raise option_error(self, "with ctc_decode it needs an output of dim %i", self.target.dim + 1)
+        else:
+            _require_labels_on_both_sides(self)
 
     def value_per_pos(self) -> None:
         return None
@@ -233,7 +232,7 @@ class EditDistanceLoss(Loss):
             dim = output.get_time_dim_tag()
         target_dim = self.target.get_time_dim_tag()
         distance = rf.edit_distance(self._mapped(output), dim, self._mapped(self.target), target_dim)
-        if self.debug_print:
+        if self.debug_print and distance.raw_tensor is not None:
             raws = [
                 x
                 for y, d in ((output, dim), (self.target, target_dim))
@@ -264,6 +263,35 @@ class EditDistanceLoss(Loss):
         backend = labels._raw_backend
         raw = backend.gather(backend.convert(table, labels.dtype), labels.raw_tensor, axis=0)
         return labels.like(raw)
+
+
+class BleuLoss(Loss):
+    """-BLEU of each sequence, see :func:`returnn.util.bleu.sentence_bleu`. Only an error, never in the objective."""
+
+    class_name = "bleu"
+    recurrent = True
+
+    def _check_init(self) -> None:
+        super()._check_init()
+        _require_labels_on_both_sides(self)
+
+    def value_per_pos(self) -> None:
+        return None
+
+    def error_per_pos(self) -> Tensor:
+        output, target = self.output, self.target
+        return -rf.sentence_bleu(output, output.get_time_dim_tag(), target, target.get_time_dim_tag())
+
+
+def _require_labels_on_both_sides(loss: Loss) -> None:
+    output, target = loss.output, loss.target
+    if not output.sparse or not target.sparse or output.dim != target.dim:
+        raise option_error(
+            loss,
+            "output %s and target %s must be labels of the same dim",
+            output.short_repr(),
+            target.short_repr(),
+        )
 
 
 def _label_text(labels: numpy.ndarray, vocab: Any) -> str:

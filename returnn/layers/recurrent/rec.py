@@ -1,28 +1,25 @@
-"""The recurrent layer, with a unit over the time axis, and access to its last state."""
+"""The recurrent layer, with a unit over the time axis."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import returnn.frontend as rf
-from returnn.frontend.init import Constant
 from returnn.layers.base import LayerBase
-from returnn.layers.concat_input import ConcatInputLayer
-from returnn.layers.initializers import parse_initializer
 from returnn.layers.registry import layer_class
 from returnn.log import log
-from returnn.tensor import Dim, DimKind, Tensor, single_step_dim
+from returnn.tensor import Dim, Tensor, single_step_dim
 from returnn.util.errors import ConfigError
 
-from .units import Unit, UnitCall, get_unit
+from .base import RecurrentLayer
+from .units import USER_CELLS, Unit, unit_of_name
 
 if TYPE_CHECKING:
     from returnn.network.network import Network
 
 
 @layer_class("rec")
-class RecLayer(ConcatInputLayer):
+class RecLayer(RecurrentLayer):
     """A recurrent unit over the time axis. Output [time, batch, other.., F], zero behind a sequence's end.
 
     Axes of the input besides time, batch and feature are independent sequences. An input without time axis is a single
@@ -30,19 +27,8 @@ class RecLayer(ConcatInputLayer):
     Parameters: those of the unit, see :mod:`.units`, in the scope ``LAYER/rec``.
     """
 
-    recurrent = True
-
-    unit: str | dict[str, Any] = "lstm"
-    """name of a unit"""
-    unit_opts: dict[str, Any] | None = None
-    """options of the unit"""
     direction: int | None = None
     """1 or None: forwards; -1: backwards, from each sequence's own end"""
-    initial_state: Any = None
-    """None, 0 or "zeros"; 1 or "ones"; "var": trainable; a layer: its last hidden state if it has one, else its output;
-    or a dict or tuple of these, per part of the state. Or "keep_over_epoch": where the last step stopped, zeros in the
-    first step of an epoch; "keep_over_epoch_no_init": the same, never reset; "placeholder": fed by the user, as
-    ``LAYER/rec/initial_state_placeholder_KEY``, and the last state is ``LAYER/rec/last_state_KEY``"""
     axis: Any = None
     """axis description of the axis to iterate over; default: time. ``single_step_dim``: one step"""
     input_projection: bool = True
@@ -57,14 +43,38 @@ class RecLayer(ConcatInputLayer):
     """initial values of b, where the unit has W, W_re, b; 0 by default"""
     max_seq_len: Any = None
     """bounds loops of unknown length; a loop over an axis of the input has a known one, and is not bounded"""
+    max_seq_len_via: LayerBase | str | None = None
+    """the same, as a layer with a scalar"""
     include_eos: bool = False
     """concerns loops that end by themselves; a loop over an axis of the input does not"""
     unroll: bool = False
     """had the loop written out, ``max_seq_len`` (int) times; the results are the same, and here it is a loop anyway"""
     optimize_move_layers_out: bool | None = None
     """concerns units that are networks; the results are the same either way"""
+    use_global_rec_step_offset: bool = False
+    """concerns units that are networks: where they count their frames from"""
+    debug: bool | None = None
+    """concerns units that are networks"""
     cheating: bool = False
     """never had an effect: it is an option of layers that choose labels"""
+
+    _layer_options = ("max_seq_len_via",)
+    _rnn_cells_dict: ClassVar[dict[str, type]] = USER_CELLS
+    """name, in lower case -> class: units of users, which configs may add"""
+
+    @classmethod
+    def get_rnn_cell_class(cls, name: str | type, cell_only: bool = False) -> type | Unit:
+        """
+        :param name: of a unit, letter case does not matter; or a class
+        :param cell_only: units that work on whole sequences do not count
+        :return: class of a user's unit; else what the unit is made of
+        :raises ConfigError: unknown
+        """
+        return name if isinstance(name, type) else unit_of_name(name, for_single_frames=cell_only)
+
+    @classmethod
+    def _create_rnn_cells_dict(cls) -> None:
+        """The dict is always there; configs call this before they add to it."""
 
     @classmethod
     def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
@@ -72,282 +82,32 @@ class RecLayer(ConcatInputLayer):
             raise ConfigError(
                 "a recurrent layer with a sub-network as unit is not supported yet; units by name are, e.g. nativelstm2"
             )
-        d["initial_state"] = _resolve_state(d.get("initial_state"), get_layer)
         super().transform_config_dict(d, network, get_layer)
 
-    @property
-    def scope(self) -> str:
-        if self.name_scope is not None:
-            return super().scope
-        return super().scope + "/rec"
-
     def compute(self, x: Tensor) -> Tensor:
-        unit, opts = self._unit()
         self._check_loop_options()
-        x, spatial_dim = self._spatial_dim(x)
-        in_dim = x.feature_dim_or_sparse_dim
-        if x.sparse and not unit.accepts_labels:
-            raise ConfigError("unit %r does not take labels as input: put a linear layer in front" % self.unit)
-        if in_dim is None or in_dim.dimension is None:
-            raise ConfigError("the input %s has no static feature dim" % x.short_repr())
-        out_dim = self.required_out_dim()
-        if in_dim == out_dim and not x.sparse:
-            in_dim = self.make_dim("in", in_dim.dimension, kind=in_dim.kind)
-            x = rf.replace_dim(x, in_dim=out_dim, out_dim=in_dim)
-        self._parse_initializers()
-        self._after_states: dict[str, Callable[[Tensor], Tensor]] = {}
-        self._joined_states: Tensor | None = None
-        initial = self._initial_states(unit, x, without=[spatial_dim, in_dim], out_dim=out_dim)
-        y, states = unit.compute(UnitCall(self, x, spatial_dim, in_dim, out_dim, initial, opts))
-        if self._is_single_step:
-            y = rf.squeeze(y, spatial_dim)
-        if self.back_prop is False:
-            y, states = rf.stop_gradient(y), [rf.stop_gradient(s) for s in states]
-        self._states = dict(zip(unit.state_names, states, strict=True))
-        for name, function in self._after_states.items():
-            self._states[name] = function(self._states[name])
-        return y
-
-    def _unit(self) -> tuple[Unit, dict[str, Any]]:
-        if not isinstance(self.unit, str):
-            raise ConfigError("unit must be the name of a unit, but is %r" % (self.unit,))
-        if self.direction not in (None, 1, -1):
-            raise ConfigError("direction must be 1 or -1, but is %r" % (self.direction,))
-        unit, opts = get_unit(self.unit, self.unit_opts or {})
-        if not self.input_projection and not unit.optional_projection:
-            raise ConfigError("input_projection: unit %r cannot do without; nativelstm2 can" % self.unit)
-        return unit, opts
+        return self._run_unit(x, self._spatial_dim(x))
 
     def _check_loop_options(self) -> None:
         if self.unroll and not isinstance(self.max_seq_len, int):
             raise ConfigError("unroll needs max_seq_len as a number, but that is %r" % (self.max_seq_len,))
+        if isinstance(self.max_seq_len_via, LayerBase) and self.max_seq_len_via.output.dims:
+            raise ConfigError(
+                "max_seq_len_via must be a layer with a scalar, but is %s" % self.max_seq_len_via.output.short_repr()
+            )
         if self.cheating and not self._is_template:
             print("layer %r: cheating has no effect here; it is an option of class choice" % self.name, file=log.v2)
 
-    _is_single_step = False
-
-    def _spatial_dim(self, x: Tensor) -> tuple[Tensor, Dim]:
+    def _spatial_dim(self, x: Tensor) -> Dim | None:
         """
-        :return: x with the dim to iterate over, and that
+        :return: of x, to iterate over; None: one step
         """
-        self._is_single_step = self.axis is single_step_dim or (self.axis is None and not x.have_time_axis())
-        if self._is_single_step:
-            step = self.make_dim("step", 1)
-            return rf.expand_dim(x, step), step
+        if self.state is not None or self.axis is single_step_dim or (self.axis is None and not x.have_time_axis()):
+            return None
         dim = x.dims[x.get_axis_from_description("T" if self.axis is None else self.axis)]
         if dim.is_batch_dim or dim == x.feature_dim:
             raise ConfigError("axis %r: cannot iterate over %s of the input %s" % (self.axis, dim, x.short_repr()))
-        return x, dim
+        return dim
 
-    # ---- initial values of parameters
-
-    forward_init = recurrent_init = lstm_bias_init = matrix_init = None
-
-    def _parse_initializers(self) -> None:
-        """Each one given draws one seed, in this order; what is not given shares one Glorot initialiser."""
-        if self._is_template:
-            return
-        given = [self.forward_weights_init, self.recurrent_weights_init, self.bias_init]
-        forward, recurrent, bias = (None if v is None else parse_initializer(v, layer=self) for v in given)
-        self.matrix_init = recurrent or forward or parse_initializer("glorot_uniform", layer=self)
-        self.forward_init = forward or self.matrix_init
-        self.recurrent_init = self.matrix_init
-        self.lstm_bias_init = bias or Constant(0.0)
-
-    # ---- states
-
-    def _initial_states(self, unit: Unit, x: Tensor, *, without: Sequence[Dim], out_dim: Dim) -> list[Tensor] | None:
-        """
-        :param x: input
-        :param without: dims of x that states do not have
-        :return: in the order of the unit's states, each with ``out_dim`` and maybe the other dims of x; None: zeros
-        """
-        state = self.initial_state
-        if state is None or _is_one_of(state, (0, "zeros")):
-            return None
-        if not unit.accepts_initial_state:
-            raise ConfigError(
-                "initial_state: unit %r always starts at zero; nativelstm2 can start elsewhere" % self.unit
-            )
-        names = unit.state_names
-        if isinstance(state, dict):
-            if set(state) != set(names):
-                raise ConfigError("initial_state must have the keys %s, but has %s" % (sorted(names), sorted(state)))
-            parts = [state[name] for name in names]
-        elif isinstance(state, (list, tuple)):
-            if len(state) != len(names):
-                raise ConfigError(
-                    "initial_state must have %i parts: %s" % (len(names), ", ".join(_in_state_order(names)))
-                )
-            by_name = dict(zip(_in_state_order(names), state, strict=True))
-            parts = [by_name[name] for name in names]
-        elif isinstance(state, LayerBase) and len(names) > 1:
-            raise ConfigError(
-                "initial_state: one layer for a state of %i parts; give a dict with %s" % (len(names), list(names))
-            )
-        else:
-            parts = [state] * len(names)
-        states = []
-        for name, part in zip(names, parts, strict=True):
-            state = self._fixed_state(name, part, out_dim)
-            states.append(
-                self._state_of_run(name, part, x, without=without, out_dim=out_dim) if state is None else state
-            )
-        return states
-
-    def _fixed_state(self, name: str, part: Any, out_dim: Dim) -> Tensor | None:
-        """
-        :return: None: the state depends on who runs the network, and when
-        """
-        if isinstance(part, LayerBase):
-            return self._state_of_layer(part, out_dim)
-        if part is None or _is_one_of(part, (0, 1, "zeros", "ones")):
-            return self._constant(1.0 if part in (1, "ones") else 0.0, [out_dim], [out_dim.dimension])
-        if _is_one_of(part, ("var",)):
-            return self.param("initial_" + _variable_key(name), [out_dim], init=Constant(0.0))
-        if _is_one_of(part, ("keep_over_epoch", "keep_over_epoch_no_init", "placeholder")):
-            return None
-        raise ConfigError("invalid initial state type: %r" % (part,))
-
-    def _state_of_layer(self, layer: LayerBase, out_dim: Dim) -> Tensor:
-        value = layer.get_last_hidden_state("*")
-        value = layer.output if value is None else value
-        if value.time_dim is not None or value.feature_dim is None or value.dim != out_dim.dimension:
-            text = "initial_state: layer %r gives %s, needed is [batch, %i]"
-            raise ConfigError(text % (layer.name, value.short_repr(), out_dim.dimension))
-        if self._is_template:
-            value = value.copy_template()
-        return _with_feature_dim(value, out_dim)
-
-    def _state_of_run(self, name: str, part: str, x: Tensor, *, without: Sequence[Dim], out_dim: Dim) -> Tensor:
-        rest = [d for d in x.dims if d not in without]
-        if len(rest) != 1:
-            raise ConfigError(
-                "initial_state %r: the input must be [batch, time, feature], but is %s" % (part, x.short_repr())
-            )
-        dims = [*rest, out_dim]
-        if self._is_template:
-            return Tensor("initial", dims, "float32", feature_dim=out_dim)
-        backend, key = self.network.backend, _variable_key(name)
-        if part == "placeholder":
-            raw = backend.placeholder(
-                "%s/initial_state_placeholder_%s" % (self.scope, key), [None, out_dim.require_static()], "float32"
-            )
-            self._after_states[name] = lambda s: s.like(
-                backend.named(s.raw_tensor, "%s/last_state_%s" % (self.scope, key))
-            )
-            return Tensor("initial", dims, "float32", feature_dim=out_dim, raw_tensor=raw)
-        reset = None
-        if part == "keep_over_epoch":
-            reset = backend.compare("equal", self.network.get_epoch_step(), backend.convert(0, "int64"))
-        rows = backend.size_of_axis(x.raw_tensor, x.get_axis_from_dim(rest[0]))
-        raw, keep = backend.kept_value(
-            "%s/keep_state_%s" % (self.scope, key), out_dim.require_static(), rows=rows, reset=reset
-        )
-
-        def after(state: Tensor) -> Tensor:
-            self.network.register_post_control_dependencies([keep(state.copy_transpose(dims).raw_tensor)])
-            return state
-
-        self._after_states[name] = after
-        return Tensor("initial", dims, "float32", feature_dim=out_dim, raw_tensor=raw)
-
-    def constant_state(self, x: Tensor, value: float, *, without: Sequence[Dim], out_dim: Dim) -> Tensor:
-        """
-        :param x: input
-        :param value: of all entries
-        :param without: dims of x that states do not have
-        :return: [other dims of x.., out_dim]
-        """
-        dims = [d for d in x.dims if d not in without] + [out_dim]
-        if x.raw_tensor is None:
-            return self._constant(value, dims, [])
-        sizes = [self.network.backend.size_of_axis(x.raw_tensor, x.get_axis_from_dim(d)) for d in dims[:-1]]
-        return self._constant(value, dims, [*sizes, out_dim.dimension])
-
-    def _constant(self, value: float, dims: Sequence[Dim], sizes: Sequence[Any]) -> Tensor:
-        raw = None if self._is_template else self.network.backend.full(sizes, value, "float32")
-        return Tensor("constant", dims, "float32", feature_dim=dims[-1], time_dim_axis=None, raw_tensor=raw)
-
-    def get_last_hidden_state(self, key: Any) -> Tensor | None:
-        """
-        :param key: "*": c and h joined; "c", "h"; or their number, in that order
-        """
-        names = _in_state_order(tuple(self._states))
-        if key == "*":
-            if self._joined_states is None:
-                parts = [self._states[name] for name in names]
-                self._joined_states = parts[0] if len(parts) == 1 else rf.concat_features(*parts)
-            return self._joined_states
-        if isinstance(key, int) and 0 <= key < len(names):
-            return self._states[names[key]]
-        if key in self._states:
-            return self._states[key]
-        if key is None and len(names) == 1:
-            return self._states[names[0]]
-        raise ConfigError("layer %r has no state %r. Its states: %s" % (self.name, key, ", ".join(names)))
-
-
-def _in_state_order(names: tuple[str, ...]) -> list[str]:
-    return sorted(names)  # c, h
-
-
-def _variable_key(name: str) -> str:
-    return "var" if name == "state" else name
-
-
-def _is_one_of(value: Any, known: Sequence[Any]) -> bool:
-    return isinstance(value, (int, float, str)) and not isinstance(value, bool) and value in known
-
-
-_STATE_KINDS = ("zeros", "ones", "var", "keep_over_epoch", "keep_over_epoch_no_init", "placeholder")
-
-
-def _resolve_state(state: Any, get_layer: Callable[[str], LayerBase]) -> Any:
-    if isinstance(state, dict):
-        return {key: _resolve_state(value, get_layer) for key, value in state.items()}
-    if isinstance(state, (list, tuple)):
-        return [_resolve_state(value, get_layer) for value in state]
-    if isinstance(state, str) and state not in _STATE_KINDS:
-        return get_layer(state)
-    return state
-
-
-@layer_class("get_last_hidden_state")
-class GetLastHiddenStateLayer(LayerBase):
-    """The state behind the last frame of recurrent layers; of a backward layer behind frame 0. Output [batch, F]."""
-
-    combine: str = "concat"
-    """or add: of several sources"""
-    key: Any = "*"
-    """"*": all parts of a state joined, c then h; "c", "h"; or their number"""
-
-    def compute(self, *sources: Tensor) -> Tensor:
-        if self.n_out is None and self.out_dim is None:
-            raise ConfigError('option "n_out" is missing')
-        out_dim = self.out_dim or self.make_dim("out", self.n_out, kind=DimKind.Feature)
-        if self.combine not in ("concat", "add"):
-            raise ConfigError("combine must be concat or add, but is %r" % (self.combine,))
-        if not sources:
-            raise ConfigError('the layer needs a source: "from" is empty')
-        states = []
-        for layer in self.sources:
-            state = layer.get_last_hidden_state(self.key)
-            if state is None:
-                raise ConfigError("layer %r (%s) has no state" % (layer.name, layer.layer_class))
-            states.append(state.copy_template() if self._is_template else state)
-        y = states[0]
-        for x in states[1:]:
-            if self.combine == "concat":
-                y = rf.concat_features(y, x)
-            else:
-                assert y.feature_dim is not None
-                y = y + _with_feature_dim(x, y.feature_dim)
-        if y.dim != out_dim.dimension:
-            raise ConfigError("n_out is %s, but the state has dim %s" % (out_dim.dimension, y.dim))
-        return _with_feature_dim(y, out_dim)
-
-
-def _with_feature_dim(x: Tensor, dim: Dim) -> Tensor:
-    assert x.feature_dim is not None
-    return x if x.feature_dim == dim else rf.replace_dim(x, in_dim=x.feature_dim, out_dim=dim)
+    def _inits_given(self) -> list[Any]:
+        return [self.forward_weights_init, self.recurrent_weights_init, self.bias_init]

@@ -7,7 +7,7 @@ i input gate, f forget gate, o output gate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
@@ -18,14 +18,14 @@ from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from .rec import RecLayer
+    from .base import RecurrentLayer
 
 
 @dataclass
 class UnitCall:
     """What a unit works on."""
 
-    layer: RecLayer
+    layer: RecurrentLayer
     x: Tensor
     spatial_dim: Dim
     in_dim: Dim
@@ -51,7 +51,7 @@ class UnitCall:
         y, h, c = rf.lstm(self.x, w=w, w_re=w_re, b=b, initial_h=h, initial_c=c, **options, **self._loop())
         return y, [h, c]
 
-    def rnn(self, cell: str, params: dict[str, Tensor], **options: Any) -> tuple[Tensor, list[Tensor]]:
+    def rnn(self, cell: Any, params: dict[str, Tensor], **options: Any) -> tuple[Tensor, list[Tensor]]:
         """
         :func:`returnn.frontend.rnn` over all frames
         """
@@ -65,14 +65,6 @@ class UnitCall:
             "direction": self.layer.direction or 1,
         }
 
-    def skip_seed(self) -> None:
-        """
-        Noise has its own seeds now; but where it took one from the network's generator, one is taken still, so that all
-        later initial values are those they always were.
-        """
-        if not self.layer._is_template:
-            self.layer.network.random.randint(2**31)
-
     def dropout_masks(self, **drop_probs: float) -> dict[str, Tensor]:
         """
         Masks that stay the same for all frames; seeds are the names of layer and mask, and ``dropout_seed``.
@@ -81,7 +73,7 @@ class UnitCall:
         :return: [batch, .., out], 0 or 1 / (1 - probability); all ones when not training
         """
         if self.opts["dropout_seed"] is None:
-            self.skip_seed()
+            self.layer._skip_seed()
         masks = {}
         on_forward = self.opts.get("is_training")
         for key, drop_prob in drop_probs.items():
@@ -104,6 +96,8 @@ class Unit:
     """``unit_opts`` and their defaults"""
     compute: Callable[[UnitCall], tuple[Tensor, list[Tensor]]]
     """-> output [time, batch, n], last states"""
+    is_cell: bool = True
+    """computes single frames; else whole sequences only"""
     accepts_labels: bool = False
     optional_projection: bool = False
     """knows ``input_projection: False``"""
@@ -133,7 +127,7 @@ def _with_weight_dropout(call: UnitCall, w_re: Tensor) -> Tensor:
     drop_prob, shape = call.opts["rec_weight_dropout"], call.opts["rec_weight_dropout_shape"]
     if not drop_prob:
         return w_re
-    call.skip_seed()
+    call.layer._skip_seed()
     if not 0 < drop_prob < 1:
         raise ConfigError("unit_opts: rec_weight_dropout must be in [0, 1), but is %r" % (drop_prob,))
     axes = None
@@ -175,7 +169,8 @@ def _cell_lstm(cell_name: str) -> Callable[[UnitCall], tuple[Tensor, list[Tensor
         if call.opts.get("use_peepholes"):
             for name in ("w_i_diag", "w_f_diag", "w_o_diag"):
                 params[name] = call.param("%s/%s" % (cell_name, name), [call.out_dim])
-            return call.rnn("lstm", params, forget_bias=call.opts["forget_bias"])
+        if call.opts.get("use_peepholes") or call.opts["activation"] != "tanh":
+            return call.rnn("lstm", params, forget_bias=call.opts["forget_bias"], activation=call.opts["activation"])
         w, w_re = _split_rows(call, params["kernel"])
         return call.lstm(w=w, w_re=w_re, b=params["bias"], gate_order="ijfo", forget_bias=call.opts["forget_bias"])
 
@@ -282,7 +277,7 @@ def _gru(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
         "candidate/kernel": call.param("gru_cell/candidate/kernel", [rows, n]),
         "candidate/bias": call.param("gru_cell/candidate/bias", [n], init=Constant(0.0)),
     }
-    return call.rnn("gru", params)
+    return call.rnn("gru", params, activation=call.opts["activation"])
 
 
 def _basic_rnn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
@@ -291,7 +286,7 @@ def _basic_rnn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
         "kernel": call.param("basic_rnn_cell/kernel", [call.in_dim + call.out_dim, call.out_dim]),
         "bias": call.param("basic_rnn_cell/bias", [call.out_dim], init=Constant(0.0)),
     }
-    return call.rnn("basicrnn", params)
+    return call.rnn("basicrnn", params, activation=call.opts["activation"])
 
 
 def _rhn(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
@@ -312,10 +307,11 @@ _NATIVE = Unit(
     state_names=("h", "c"),
     options={"forget_bias": 0.0, "rec_weight_dropout": 0.0, "rec_weight_dropout_shape": None},
     compute=_native_lstm,
+    is_cell=False,
     accepts_labels=True,
     optional_projection=True,
 )
-_NATIVE_V1 = Unit(("c",), _NATIVE.options, _native_lstm_v1, accepts_labels=True, accepts_initial_state=False)
+_NATIVE_V1 = replace(_NATIVE, state_names=("c",), compute=_native_lstm_v1, accepts_initial_state=False)
 _LAYER_NORM = Unit(
     state_names=("h", "c"),
     options={
@@ -349,41 +345,75 @@ _RHN_OPTIONS = {
     "dropout": 0.0,
     "dropout_seed": None,
     "transform_bias": 0.0,
-    "batch_size": None,  # was a hint for static shapes; the number of sequences is that of the input anyway
+    "batch_size": None,  # a hint for static shapes; the number of sequences is that of the input anyway
 }
+_STANDARD = Unit(
+    ("h", "c"), {"forget_bias": 1.0, "use_peepholes": False, "activation": "tanh"}, _cell_lstm("lstm_cell")
+)
 UNITS: dict[str, Unit] = {
     "nativelstm2": _NATIVE,
     "lstmp": _NATIVE,
     "lstm": _NATIVE,
     "lstmblock": _NATIVE,
     "lstmblockfused": _NATIVE,
-    "vanillalstm": _NATIVE,
+    "cudnnlstm": _NATIVE,
+    "vanillalstm": replace(_NATIVE, is_cell=True),
     "nativelstm": _NATIVE_V1,
-    "nativelstmlowmem": Unit(("h", "c"), {"forget_bias": 0.0}, _low_mem_lstm),
-    "standardlstm": Unit(("h", "c"), {"forget_bias": 1.0, "use_peepholes": False}, _cell_lstm("lstm_cell")),
-    "basiclstm": Unit(("h", "c"), {"forget_bias": 1.0}, _cell_lstm("basic_lstm_cell")),
+    "nativelstmlowmem": Unit(("h", "c"), {"forget_bias": 0.0}, _low_mem_lstm, is_cell=False),
+    "standardlstm": _STANDARD,
+    "basiclstm": Unit(("h", "c"), {"forget_bias": 1.0, "activation": "tanh"}, _cell_lstm("basic_lstm_cell")),
     "zoneoutlstm": Unit(("h", "c"), _ZONEOUT_OPTIONS, _zoneout_lstm),
     "layernormvariantslstm": _LAYER_NORM,
-    "gru": Unit(("state",), {}, _gru),
-    "basicrnn": Unit(("state",), {}, _basic_rnn),
+    "gru": Unit(("state",), {"activation": "tanh"}, _gru),
+    "basicrnn": Unit(("state",), {"activation": "tanh"}, _basic_rnn),
     "rhn": Unit(("state",), _RHN_OPTIONS, _rhn),
 }
+"""by name, for whole sequences"""
+_CELLS = dict(UNITS, lstmblock=_STANDARD, lstmblockfused=_STANDARD, cudnnlstm=_STANDARD)
+"""by name, for single frames"""
+USER_CELLS: dict[str, type] = {}
+"""by name, in lower case: classes of users"""
 
 
-def get_unit(name: str, opts: dict[str, Any]) -> tuple[Unit, dict[str, Any]]:
+def get_unit(unit: Any, opts: dict[str, Any], *, for_single_frames: bool) -> tuple[type | Unit, dict[str, Any]]:
     """
-    :param name: letter case does not matter
+    :param unit: name, letter case does not matter; or a class
     :param opts: ``unit_opts``
-    :return: unit, and its options with defaults
+    :param for_single_frames: units that work on whole sequences do not count
+    :return: unit, or class of a user's unit; and the options, with defaults where they are known
     :raises ConfigError: unknown name or option
     """
-    unit = UNITS.get(name.lower())
-    if unit is None:
-        raise ConfigError("unknown cell %r.%s known cells: %s" % (name, did_you_mean(name, UNITS), sorted(UNITS)))
+    found = unit if isinstance(unit, type) else unit_of_name(unit, for_single_frames=for_single_frames)
+    if isinstance(found, type):
+        return found, opts
     for key in opts:
-        if key not in unit.options:
-            known = ", ".join(sorted(unit.options)) or "none"
+        if key not in found.options:
+            known = ", ".join(sorted(found.options)) or "none"
             raise ConfigError(
-                "unit %r has no option %r.%s Options: %s" % (name, key, did_you_mean(key, unit.options), known)
+                "unit %r has no option %r.%s Options: %s" % (unit, key, did_you_mean(key, found.options), known)
             )
-    return unit, dict(unit.options, **opts)
+    return found, dict(found.options, **opts)
+
+
+def unit_of_name(name: str, *, for_single_frames: bool) -> type | Unit:
+    """
+    :param name: letter case does not matter
+    :param for_single_frames: units that work on whole sequences do not count
+    :return: class of a user's unit, or one of ours
+    """
+    if not isinstance(name, str):
+        raise ConfigError("unit must be the name of a unit, or a class, but is %r" % (name,))
+    key = name.lower()
+    if key in USER_CELLS:
+        return USER_CELLS[key]
+    units = _CELLS if for_single_frames else UNITS
+    unit = units.get(key)
+    if unit is None:
+        known = sorted([*units, *USER_CELLS])
+        raise ConfigError("unknown cell %r.%s known cells: %s" % (name, did_you_mean(name, known), known))
+    if for_single_frames and not unit.is_cell:
+        cells = sorted(key for key, other in units.items() if other.is_cell)
+        raise ConfigError(
+            "unit %r works on whole sequences, in class rec; for single frames there are: %s" % (name, ", ".join(cells))
+        )
+    return unit

@@ -194,7 +194,7 @@ def test_no_input_projection() -> None:
         ({"unit": "grru"}, "unknown cell 'grru'. Did you mean \"gru\"?"),
         (
             {"unit_opts": {"forget": 1}},
-            "unit 'standardlstm' has no option 'forget'.*Options: forget_bias, use_peepholes",
+            "unit 'standardlstm' has no option 'forget'.*Options: activation, forget_bias, use_peepholes",
         ),
         ({"unit": "lstm", "unit_opts": {"forget_bias": 1}}, "no forget_bias other than 0, but got 1"),
         ({"unit": "zoneoutlstm", "unit_opts": {"zoneout_factor_cell": 2}}, "zoneout_factor_cell must be in \\[0, 1\\]"),
