@@ -25,6 +25,7 @@ from returnn.util.suggest import nearest_names
 
 from .errors import LayerNotFound, LayerOptionError, NetworkLayerException, layer_not_found_text
 from .extern_data import data_not_found_text
+from .extra_nets import entries_of_extra_net, split_extra_prefix
 
 if TYPE_CHECKING:
     from .network import Network
@@ -84,7 +85,8 @@ def check_net_dict(
     :param default_target: data key that losses without ``target`` use
     :param evaluation: losses will be built
     :param search: it is for a search
-    :param network_text: path of a subnetwork ("" for the whole network) -> what messages call it
+    :param network_text: path of a network inside ("" for the whole network, else it begins with "/", or with "(" for an
+        extra net) -> what messages call it
     :return: sorted by path
     """
     checker = _Checker(
@@ -161,25 +163,85 @@ def layer_class_of(desc: dict[str, Any]) -> type[LayerBase]:
 
 
 class _Scope:
-    """A layer dict, and the scopes of the sub-networks in it."""
+    """A layer dict, and the scopes of the sub-networks in it. Or an overlay: what one of its extra nets is made of."""
 
-    def __init__(self, net_dict: dict[str, Any], parent: _Scope | None = None, name: str = ""):
-        self.layers = {key: desc for key, desc in net_dict.items() if not key.startswith("#")}
-        self.parent = parent
+    def __init__(
+        self,
+        net_dict: dict[str, Any],
+        *,
+        parent: _Scope | None = None,
+        name: str = "",
+        main: _Scope | None = None,
+        extra_prefix: str = "",
+    ):
+        """
+        :param net_dict: as in the config; of an overlay that of ``main``
+        :param parent: of a sub-network
+        :param name: of the layer that a sub-network is in
+        :param main: of an overlay: the network
+        :param extra_prefix: of an overlay
+        """
+        self.net_dict = net_dict
+        self.main = main
+        self.extra_prefix = extra_prefix
+        self.parent: _Scope | None = main.parent if main else parent
         self.name = name
-        self.prefix: str = parent.prefix + name + "/" if parent else ""
-        self.inner = {
-            key: _Scope(desc["subnetwork"], self, key)
-            for key, desc in self.layers.items()
-            if isinstance(desc, dict) and desc.get("class") == "subnetwork" and isinstance(desc.get("subnetwork"), dict)
-        }
+        self.layers: dict[str, Any] = {key: desc for key, desc in net_dict.items() if not key.startswith("#")}
+        self.prefix = self.text = ""
+        if main:
+            self.layers = entries_of_extra_net(self.layers, extra_prefix)
+            self.prefix, self.text = "%s%s:" % (main.prefix, extra_prefix), "%s(%s)" % (main.text, extra_prefix)
+        elif parent:
+            self.prefix, self.text = "%s%s/" % (parent.prefix, name), "%s/%s" % (parent.text, name)
+        self._inner: dict[str, _Scope] = {}
+        self._overlays: dict[str, _Scope] = {}
+
+    def has(self, name: str) -> bool:
+        """whether there is a layer of that name; as :func:`Network.has_layer`"""
+        scope, name = self.home_of(name)
+        return name in scope.layers or bool(scope.main and name in scope.main.layers)
+
+    def desc(self, name: str) -> Any:
+        """its options"""
+        return self.layers[name] if name in self.layers or self.main is None else self.main.layers[name]
+
+    def entry(self, name: str) -> tuple[int, str]:
+        """which entry of which dict of the config that is"""
+        own = self.main is not None and name in self.layers
+        return id(self.net_dict), "%s:%s" % (self.extra_prefix, name) if own else name
+
+    def home_of(self, name: str) -> tuple[_Scope, str]:
+        """scope, and name in it, of an entry with or without the prefix of an extra net"""
+        prefix, rest = split_extra_prefix(name)
+        if prefix is None:
+            return self, name
+        main = self.main or self
+        if prefix not in main._overlays:
+            main._overlays[prefix] = _Scope(main.net_dict, main=main, extra_prefix=prefix)
+        return main._overlays[prefix], rest
+
+    def inner(self, name: str) -> _Scope | None:
+        """of the sub-network in a layer"""
+        desc = self.desc(name)
+        net_dict = desc.get("subnetwork") if isinstance(desc, dict) and desc.get("class") == "subnetwork" else None
+        if not isinstance(net_dict, dict):
+            return None
+        if name not in self._inner:
+            self._inner[name] = _Scope(net_dict, parent=self, name=name)
+        return self._inner[name]
+
+    def is_in_extra_net(self) -> bool:
+        """there, losses of sub-networks do not count"""
+        return self.main is not None or (self.parent is not None and self.parent.is_in_extra_net())
 
     def all_layers(self) -> Iterator[tuple[_Scope, str, Any]]:
-        """those of the scopes inside too"""
-        for name, desc in self.layers.items():
-            yield self, name, desc
-            if name in self.inner:
-                yield from self.inner[name].all_layers()
+        """of all entries, also those of the sub-networks inside"""
+        for key, desc in self.layers.items():
+            scope, name = self.home_of(key)
+            yield scope, name, desc
+            inner = scope.inner(name)
+            if inner is not None:
+                yield from inner.all_layers()
 
 
 class _Checker:
@@ -211,38 +273,39 @@ class _Checker:
             for exc in self._problems_of(scope, name, desc):
                 text, _, note = str(exc).partition("\n")
                 kind = type(exc) if isinstance(exc, NetworkLayerException) else NetworkLayerException
-                yield Problem(scope.prefix, name, text, (scope, name) in needed, kind, note, scope.layers)
+                yield Problem(scope.prefix, name, text, scope.entry(name) in needed, kind, note, scope.layers)
 
     # ---- which layers will be built
 
-    def _needed(self) -> set[tuple[_Scope, str]]:
+    def _needed(self) -> set[tuple[int, str]]:
         todo = list(self._roots_of(self._root))
-        for name, desc in self._root.layers.items():
+        for key, desc in self._root.layers.items():
             if isinstance(desc, dict) and desc.get("register_as_extern_data") and self._is_allowed(desc):
-                todo.append((self._root, name))
+                todo.append(self._root.home_of(key))
         found: set[tuple[_Scope, str]] = set()
         while todo:
             scope, name = todo.pop()
             if (scope, name) in found:
                 continue
             found.add((scope, name))
-            if isinstance(scope.layers[name], dict):
+            if isinstance(scope.desc(name), dict):
                 todo += self._needed_by(scope, name)
-        return found
+        return {scope.entry(name) for scope, name in found}
 
     def _roots_of(self, scope: _Scope) -> Iterator[tuple[_Scope, str]]:
-        for name, desc in scope.layers.items():
-            if isinstance(desc, dict) and self._is_allowed(desc) and is_root(name, desc):
-                yield scope, name
+        for key, desc in scope.layers.items():
+            if isinstance(desc, dict) and self._is_allowed(desc) and is_root(key, desc):
+                yield scope.home_of(key)
 
     def _is_allowed(self, desc: dict[str, Any]) -> bool:
         return is_allowed(desc, evaluation=self._evaluation, search=self._search)
 
     def _needed_by(self, scope: _Scope, name: str) -> Iterator[tuple[_Scope, str]]:
-        desc = scope.layers[name]
-        if name in scope.inner:
-            inner = scope.inner[name]
-            yield from self._roots_of(inner)
+        desc = scope.desc(name)
+        inner = scope.inner(name)
+        if inner is not None:
+            if not scope.is_in_extra_net():
+                yield from self._roots_of(inner)
             if "output" in inner.layers:
                 yield inner, "output"
         try:
@@ -256,13 +319,13 @@ class _Checker:
             keys = (*_SOURCES_BESIDES_FROM, *(cls._layer_options if cls else ()))
             names = sure + _strings([desc.get(key) for key in keys])
             if self._builds_loss(desc) and isinstance(desc.get("loss_opts"), dict):
-                names += _strings(desc["loss_opts"].get("custom_inv_norm_factor"))
+                names += _layers_of_loss(desc)
         for source in names:
             try:
                 yield from self._resolve(scope, source)
             except ConfigError:  # a problem of this layer, or no layer at all
                 if source in sure:  # a slip in the name: mistakes of the layer that was meant count too
-                    yield from ((scope, near) for near in nearest_names(source, scope.layers, max_names=1))
+                    yield from (scope.home_of(near) for near in nearest_names(source, scope.layers, max_names=1))
 
     # ---- what a name means; compare .lookup
 
@@ -271,28 +334,39 @@ class _Checker:
         :return: layers that are built for it
         :raises ConfigError: there is no such one
         """
+        if scope.main and name not in scope.layers and name.split("/", 1)[0] not in scope.layers:
+            return self._resolve(scope.main, name)
+        return self._resolve_own(scope, name)
+
+    def _resolve_own(self, scope: _Scope, name: str) -> list[tuple[_Scope, str]]:
         if name.startswith("base:"):
             if scope.parent is None:
                 raise self._not_found(scope, name, "there is no network around this one")
             return self._resolve(scope.parent, name[len("base:") :])
-        if name in scope.layers:
+        home, rest = scope.home_of(name)
+        if home is not scope:
+            return self._resolve_own(home, rest)
+        if scope.has(name):
             return [(scope, name)]
         if name == "data" or name.startswith("data:"):
             return self._resolve_data(scope, name)
         if "/" in name:
-            outer, inner = name.split("/", 1)
-            if outer in scope.inner:
-                return [(scope, outer), *self._resolve(scope.inner[outer], inner)]
-            return self._resolve(scope, outer)
+            outer, inner_name = name.split("/", 1)
+            inner = scope.inner(outer) if scope.has(outer) else None
+            if inner is not None:
+                return [(scope, outer), *self._resolve(inner, inner_name)]
+            return self._resolve_own(scope, outer)
         raise self._not_found(scope, name)
 
     def _resolve_data(self, scope: _Scope, name: str) -> list[tuple[_Scope, str]]:
+        if scope.main is not None:
+            return self._resolve(scope.main, name)
         if scope.parent is None:
             key = name.partition(":")[2] or self._default_input
             if key not in self._data_keys | _ALWAYS_THERE:
                 raise ConfigError(data_not_found_text(key, self._data_keys))
             return []
-        desc = scope.parent.layers[scope.name]
+        desc = scope.parent.desc(scope.name)
         if desc.get("concat_sources", True):
             is_source = name == "data"
         else:
@@ -302,8 +376,8 @@ class _Checker:
         return [] if is_source else self._resolve(scope.parent, name)  # sources are those of the layer outside
 
     def _not_found(self, scope: _Scope, name: str, why: str = "") -> LayerNotFound:
-        where = self._network_text(scope.prefix.rstrip("/"))
-        return LayerNotFound(layer_not_found_text(name, where, scope.layers, why))
+        known = [*scope.layers, *(scope.main.layers if scope.main else ())]
+        return LayerNotFound(layer_not_found_text(name, self._network_text(scope.text), known, why))
 
     # ---- the options of a layer
 
@@ -315,7 +389,7 @@ class _Checker:
             for target in _strings(desc.get("target")):
                 if target.startswith("layer:"):
                     names.append(target[len("layer:") :])
-                elif target != name and target in scope.layers:
+                elif target != name and scope.has(target):
                     names.append(target)
         return names
 
@@ -355,13 +429,22 @@ class _Checker:
             return
         targets = _strings(desc.get("target"))
         target = targets[0] if targets else self._default_target
-        is_layer = target.startswith("layer:") or (target != name and target in scope.layers)
+        is_layer = target.startswith("layer:") or (target != name and scope.has(target))
         if not is_layer and target not in self._data_keys:
             yield ConfigError(target_not_found_text(target, self._data_keys, is_default=not targets))
 
 
+def _layers_of_loss(desc: dict[str, Any]) -> list[str]:
+    """names of layers in its options"""
+    try:
+        loss_class = get_loss_class(desc["loss"])
+    except ConfigError:
+        return []
+    return _strings([desc["loss_opts"].get(key) for key in loss_class._layer_options])
+
+
 def _plain_text(path: str) -> str:
-    return 'network["%s"]' % path if path else "network"
+    return 'network["%s"]' % path.strip("/") if path else "network"
 
 
 def _translates_itself(cls: type[LayerBase]) -> bool:

@@ -8,15 +8,19 @@ their own on the same list, so that each of their layers is built only when some
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import returnn.frontend as rf
 from returnn.layers.base import LayerBase
-from returnn.layers.options import UnknownLayerOption, check_options
+from returnn.layers.options import UnknownLayerOption, check_options, drop_fork_options
 from returnn.layers.out_type import check_output
 from returnn.layers.source import DataNotAvailableLayer
 from returnn.log import log
 from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError, UserError
+from returnn.util.user_functions import failure_in_users_code
 
 from .check import check_net_dict, is_allowed, is_root, layer_class_of, report_problems
 from .errors import (
@@ -26,6 +30,7 @@ from .errors import (
     NetworkConstructionDependencyLoopException,
     NetworkLayerException,
 )
+from .lookup import GetLayer
 
 if TYPE_CHECKING:
     from .network import Network
@@ -104,15 +109,31 @@ def build(network: Network, name: str) -> LayerBase:
             work.pop()
             continue
         try:
-            net.add_layer(current, _construct(net, current))
+            net.add_layer(current, construct_layer(net, current))
             work.pop()
         except LayerMissing as missing:
             work.push(missing)
     return network.layers[name]
 
 
-def _construct(net: Network, name: str) -> LayerBase:
-    opts = dict(net.layers_desc[name])
+def construct_layer(
+    net: Network,
+    name: str,
+    *,
+    get_layer: Callable[[str], LayerBase] | None = None,
+    add_layer: Callable[..., LayerBase] | None = None,
+) -> LayerBase:
+    """
+    Builds one layer.
+
+    :param net: that it will be in; it is not added there yet
+    :param name: in its dict
+    :param get_layer: gives the layers that it depends on; by default those that are built
+    :param add_layer: ``f(name, layer_class, **options)`` makes the layer; by default its class does
+    :raises LayerMissing: another layer has to be built first
+    :raises NetworkLayerException: what is wrong with it
+    """
+    opts = dict(net.desc_of_layer(name))
     where = _place(net, name)
     cls: type[LayerBase] | None = None
     about: dict[str, Any] = {"layer_name": name, "network": net, "net_dict": net.layers_desc}
@@ -120,10 +141,10 @@ def _construct(net: Network, name: str) -> LayerBase:
         cls = layer_class_of(opts)
         del opts["class"]
         opts.update(_network=net, _name=name)
-        cls.transform_config_dict(opts, net, net.get_layer_or_missing)
-        opts.pop("_network"), opts.pop("_name")
+        cls.transform_config_dict(opts, net, get_layer or GetLayer(net))
+        drop_fork_options(cls.layer_class or "", opts)
         check_options(cls, opts, where=where)
-        return _create(net, name, cls, opts)
+        return _create(net, name, cls, opts) if add_layer is None else add_layer(name, cls, **opts)
     except LayerMissing:
         raise
     except UnknownLayerOption as exc:
@@ -139,9 +160,21 @@ def _construct(net: Network, name: str) -> LayerBase:
         message = "%s%s: %s" % (where, " (class %r)" % class_name if class_name else "", exc)
         error = LayerOptionError if isinstance(exc, TypeError) else NetworkLayerException
         raise error(message, **about) from exc
-    except Exception:
-        _print_failure(net, name, cls, opts)
-        raise
+    except Exception as exc:
+        failure = _wrong_call(opts, exc) or failure_in_users_code(exc)
+        if failure is None:
+            _print_failure(net, name, cls, opts)
+            raise
+        raise NetworkLayerException("%s (class %r): %s" % (where, cls and cls.layer_class, failure), **about) from exc
+
+
+def _wrong_call(opts: dict[str, Any], exc: Exception) -> str | None:
+    """If a function among the options was not to be called like this. Python's message begins with its name."""
+    for key, value in opts.items():
+        if isinstance(value, FunctionType) and isinstance(exc, TypeError):
+            if str(exc).startswith(value.__qualname__ + "() "):
+                return 'the function given as "%s" does not accept the arguments that it gets: %s' % (key, exc)
+    return None
 
 
 def _place(net: Network, name: str) -> str:
@@ -154,10 +187,12 @@ def _create(net: Network, name: str, cls: type[LayerBase], opts: dict[str, Any])
     check_output(output, n_out=opts.get("n_out"), out_dim=opts.get("out_dim"), out_shape=opts.get("out_shape"))
     net.log_layer(name, output)
     if not output.available_for_inference and not net.eval_flag:
-        return DataNotAvailableLayer(name=name, network=net, output=output, sources=opts.get("sources", ()))
-    layer = cls(**kwargs, output=output)
-    _check_value(layer, output.copy_template())
-    finish(layer)
+        sources = opts.get("sources", ())
+        return DataNotAvailableLayer(name=name, network=net, output=output, sources=sources, _stands_for=(cls, kwargs))
+    with net.ops_of_layer(name), net.building_ctx():
+        layer = cls(**kwargs, output=output)
+        _check_value(layer, output.copy_template())
+        finish(layer)
     return layer
 
 
@@ -167,8 +202,10 @@ def finish(layer: LayerBase) -> None:
 
     :param layer: its output is there
     """
-    layer.post_init()
+    layer.post_init(layer.kwargs)
     layer.network.finish_layer(layer)
+    if layer.needs_gradient:
+        layer.output.raw_tensor = rf.watched(layer.output).raw_tensor
     if layer.register_as_extern_data:
         layer.network.register_extern_data(layer.register_as_extern_data, layer.output)
 
@@ -177,10 +214,13 @@ def _check_value(layer: LayerBase, template: Tensor) -> None:
     """What the classes of users do may not be what they said."""
     output = layer.output
     if not layer.network.computes_at_construction:
-        if type(layer).compute is LayerBase.compute and not type(layer).layer_class.startswith(":"):
+        if type(layer).compute is LayerBase.compute and not (type(layer).layer_class or "").startswith(":"):
+            if layer.network.get_root_network().computes_at_construction:
+                where = "outside of class cond only: inside"
+            else:
+                where = "for TensorFlow graphs only: on backend %r" % layer.network.backend.name
             raise ConfigError(
-                "%s computes in __init__, which works for TensorFlow graphs only: on backend %r a layer has compute()"
-                % (type(layer).__name__, layer.network.backend.name)
+                "%s computes in __init__, which works %s a layer has compute()" % (type(layer).__name__, where)
             )
     elif output.raw_tensor is None:
         raise ConfigError("%s.__init__ must set self.output.placeholder" % type(layer).__name__)
@@ -194,7 +234,7 @@ def _check_value(layer: LayerBase, template: Tensor) -> None:
 def _print_failure(net: Network, name: str, cls: type[LayerBase] | None, opts: dict[str, Any]) -> None:
     class_name = cls.__name__ if cls else opts.get("class")
     print(
-        "Exception creating layer %s%r of class %s with opts:" % (net.name_prefix_for_log, name, class_name),
+        "Exception creating layer %s/%r of class %s with opts:" % (net.name_for_log, name, class_name),
         file=log.v1,
     )
     for key, value in sorted(opts.items()):
@@ -217,33 +257,53 @@ def construct_all(network: Network, net_dict: dict[str, Any]) -> None:
         network_text=network.text_of_inner,
     )
     report_problems(problems, network=network)
-    network.layers_desc = {name: desc for name, desc in net_dict.items() if not name.startswith("#")}
-    roots = [name for name in sorted(network.layers_desc) if _allowed(network, name)]
-    for name in roots:
-        if network.layers_desc[name].get("register_as_extern_data"):
-            build(network, name)
-    for name in roots:
-        if is_root(name, network.layers_desc[name]):
-            build(network, name)
+    network.set_layers_desc(net_dict)
+    for name, desc in _allowed(network):
+        if desc.get("register_as_extern_data"):
+            network.build_layer(name)
+    _build_roots(network)
     _complete_subnetworks(network)
+    _tell_what_was_not_built(network)
 
 
-def _allowed(network: Network, name: str) -> bool:
-    return is_allowed(network.layers_desc[name], evaluation=network.eval_flag, search=network.search_flag)
+def _allowed(network: Network) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (name, desc)
+        for name, desc in sorted(network.layers_desc.items())
+        if is_allowed(desc, evaluation=network.eval_flag, search=network.search_flag)
+    ]
+
+
+def _build_roots(network: Network) -> None:
+    for name, desc in _allowed(network):
+        if is_root(name, desc):
+            network.build_layer(name)
 
 
 def _complete_subnetworks(network: Network) -> None:
     """Sub-networks of which some layer was built: their losses and outputs count too."""
     done: set[str] = set()
     while True:
-        open_names = sorted(set(network.subnets) - done)
-        if not open_names:
+        open_keys = sorted(set(network.subnets) - done)
+        if not open_keys:
             return
-        for name in open_names:
-            done.add(name)
-            build(network, name)
-            subnet = network.subnets[name]
-            for inner in sorted(subnet.layers_desc):
-                if _allowed(subnet, inner) and is_root(inner, subnet.layers_desc[inner]):
-                    build(subnet, inner)
+        for key in open_keys:
+            done.add(key)
+            subnet = network.subnets[key]
+            if subnet.inside is not None and subnet.inside.is_hidden:
+                continue
+            build(network, subnet.name)
+            _build_roots(subnet)
             _complete_subnetworks(subnet)
+
+
+_MAX_NAMES_IN_LOG = 20
+
+
+def _tell_what_was_not_built(network: Network) -> None:
+    """Often that is as it should be. If it is not, a name is wrong somewhere."""
+    names = [name for name, _ in _allowed(network) if name not in network.layers]
+    if names:
+        more = " and %i more" % (len(names) - _MAX_NAMES_IN_LOG) if len(names) > _MAX_NAMES_IN_LOG else ""
+        text = ", ".join(names[:_MAX_NAMES_IN_LOG])
+        print("layers that are not built, as nothing needs them: %s%s" % (text, more), file=log.v3)

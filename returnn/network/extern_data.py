@@ -7,7 +7,7 @@ from typing import Any
 
 from returnn.config import Config
 from returnn.log import log
-from returnn.tensor import Tensor, TensorDict
+from returnn.tensor import Tensor, TensorDict, batch_dim
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
@@ -79,6 +79,15 @@ class ExternData(TensorDict):
                 self.data[key] = Tensor(key, **dict(value, auto_create_placeholders=auto_create_placeholders))
             except ConfigError as exc:
                 raise ConfigError("extern_data[%r]: %s" % (key, exc)) from exc
+        if auto_create_placeholders:
+            self._declare_lengths()
+
+    def _declare_lengths(self) -> None:
+        """They will come with the values, one for each sequence, also of dims that the user made."""
+        for data in self.data.values():
+            for dim in data.dims:
+                if dim.is_dynamic and data.have_batch_axis():
+                    dim.declare_size_dims((batch_dim,))
 
     def _set_available_for_inference(self, entries: dict[str, Any]) -> None:
         dicts = {key: value for key, value in entries.items() if isinstance(value, dict)}

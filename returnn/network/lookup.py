@@ -1,4 +1,5 @@
-"""Finds layers by the names that configs use: ``NAME``, ``SUB/NAME``, ``base:NAME``, ``data``, ``data:KEY``.
+"""Finds layers by the names that configs use: ``NAME``, ``SUB/NAME``, ``base:NAME``, ``data``, ``data:KEY``,
+``extra:NAME``.
 
 Layers for data are made here, at the first look. Any other layer is either built, or reported as missing: the caller
 builds it and tries again, see :mod:`.construct`.
@@ -9,16 +10,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from returnn.layers.base import LayerBase
-from returnn.layers.registry import get_layer_class
 from returnn.layers.reuse_params import UnbuiltLayer
 from returnn.layers.source import DataNotAvailableLayer, SourceLayer
-from returnn.layers.subnetwork import SubnetworkInputLayer
-from returnn.util.errors import ConfigError
 
+from .check import layer_class_of
 from .errors import LayerMissing, LayerNotFound, layer_not_found_text
+from .extra_nets import split_extra_prefix
 
 if TYPE_CHECKING:
     from .network import Network
+
+
+class GetLayer:
+    """A function from names to layers of a network: ``get_layer`` of ``transform_config_dict``."""
+
+    def __init__(self, network: Network):
+        """
+        :param network: where the names stand
+        """
+        self.network = network
+
+    def __call__(self, name: str) -> LayerBase:
+        """
+        :param name: as in ``from``
+        :return: built
+        :raises LayerMissing: it has to be built first
+        :raises LayerNotFound: there is no such one
+        """
+        return find_layer(self.network, name)
 
 
 def find_layer(net: Network, name: str) -> LayerBase:
@@ -29,16 +48,38 @@ def find_layer(net: Network, name: str) -> LayerBase:
     :raises LayerMissing: it has to be built first
     :raises LayerNotFound: there is no such one
     """
+    if net.extra_parent_net is not None and not _is_of_extra_net(net, name):
+        return find_layer(net.extra_parent_net, name)
+    return _find_own_layer(net, name)
+
+
+def _is_of_extra_net(net: Network, name: str) -> bool:
+    """
+    :return: whether the name, of what a layer of this extra net depends on, is that of another one in it
+    """
+    return name in net.layers_desc or name.split("/", 1)[0] in net.layers_desc
+
+
+def _find_own_layer(net: Network, name: str) -> LayerBase:
     if name.startswith("base:"):
+        layer = _outer_layer(net, name)
+        if layer is not None:
+            return layer
         if net.parent_net is None:
             raise layer_not_found(net, name, "there is no network around this one")
-        return net.parent_net.get_layer_or_missing(name[len("base:") :])
+        return find_layer(net.parent_net, name[len("base:") :])
     if name in net.layers:
         return net.layers[name]
-    if name in net.layers_desc:
+    prefix, rest = split_extra_prefix(name)
+    if prefix is not None:
+        return _find_own_layer(net.extra_net(prefix), rest)
+    if net.has_layer(name):
         raise LayerMissing(net, name)
     if name == "data" or name.startswith("data:"):
         return _data_layer(net, name)
+    layer = _outer_layer(net, name)
+    if layer is not None:
+        return layer
     if "/" in name:
         outer, inner = name.split("/", 1)
         return _sub_layer(net, outer, inner, name)
@@ -49,7 +90,10 @@ def layer_not_found(net: Network, name: str, why: str = "") -> LayerNotFound:
     """
     :return: error with the nearest names, or all of them
     """
-    text = layer_not_found_text(name, repr(net), net.layers_desc, why)
+    known = set(net.layers_desc)
+    if net.extra_parent_net is not None:
+        known.update(net.extra_parent_net.layers_desc)
+    text = layer_not_found_text(name, repr(net), known, why)
     return LayerNotFound(text, layer_name=name, network=net, net_dict=net.layers_desc)
 
 
@@ -71,58 +115,43 @@ def find_param_owner(net: Network, name: str, *, for_layer: str) -> LayerBase | 
 
 
 def _unbuilt_layer(net: Network, name: str) -> UnbuiltLayer:
-    desc = net.layers_desc[name]
-    layer_class = get_layer_class(desc["class"])
-    assert layer_class is not None
-    layer = object.__new__(layer_class)
+    desc = net.desc_of_layer(name)
+    layer = object.__new__(layer_class_of(desc))
     layer.name, layer.network, layer.name_scope = name, net, desc.get("name_scope")
     return UnbuiltLayer(name, layer.scope)
 
 
 def _sub_layer(net: Network, outer: str, inner: str, name: str) -> LayerBase:
-    desc = net.layers_desc.get(outer)
-    if desc is not None and desc.get("class") == "subnetwork" and isinstance(desc.get("subnetwork"), dict):
-        return net.subnet(outer).get_layer_or_missing(inner)
-    layer = net.get_layer_or_missing(outer).get_sub_layer(inner)
+    if net.has_layer(outer):
+        desc = net.desc_of_layer(outer)
+        inside = layer_class_of(desc).cls_get_sub_network(outer, net, desc)
+        if inside is not None:
+            if desc.get("encapsulate"):
+                _find_own_layer(net, outer)
+            return inside.get_layer(inner)
+    layer = _find_own_layer(net, outer).get_sub_layer(inner)
     if layer is None:
         raise layer_not_found(net, name, "layer %r has no such part" % outer)
     return layer
 
 
+def _outer_layer(net: Network, name: str) -> LayerBase | None:
+    return net.inside.outer_layer(name) if net.inside is not None and net.extra_parent_net is None else None
+
+
 def _data_layer(net: Network, name: str) -> LayerBase:
+    if net.extra_parent_net is not None:
+        return find_layer(net.extra_parent_net, name)
     if net.parent_net is not None:
-        layer = _subnet_data(net, net.parent_net, name)
-        return net.parent_net.get_layer_or_missing(name) if layer is None else layer
+        layer = net.inside.data_layer(name) if net.inside is not None else None
+        if layer is None:
+            return find_layer(net.parent_net, name)
+        net.layers[name] = layer
+        return layer
     key = name[len("data:") :] if name.startswith("data:") else None
     opts: dict[str, Any] = {"name": name, "network": net, "data_key": key}
     output = SourceLayer.get_out_data_from_opts(**opts)
     has_value = output.available_for_inference or net.eval_flag
-    net.layers[name] = (SourceLayer if has_value else DataNotAvailableLayer)(**opts, output=output)
-    return net.layers[name]
-
-
-def _subnet_data(net: Network, outside: Network, name: str) -> LayerBase | None:
-    """sources of the layer outside; None: the name means data of the network outside"""
-    desc = outside.layers_desc[net.name]
-    names = desc.get("from", "data")
-    names = [n for n in ([names] if isinstance(names, str) else names) if n != "none"]
-    if desc.get("concat_sources", True):
-        if name != "data":
-            return None
-    else:
-        by_name = {"data:%i" % i: n for i, n in enumerate(names)} | {"data:" + n: n for n in names}
-        if names:
-            by_name["data"] = names[0]
-        if name not in by_name:
-            return None
-        names = [by_name[name]]
-    if not names:
-        raise ConfigError('"data" is used in the subnetwork %r, but its "from" is empty' % net.name_prefix)
-    sources = [outside.get_layer_or_missing(n) for n in names]
-    opts: dict[str, Any] = {
-        k: desc[k] for k in ("dropout", "dropout_noise_shape", "dropout_axis", "dropout_on_forward") if k in desc
-    }
-    opts.update(name=name, network=net, sources=sources)
-    layer = SubnetworkInputLayer(**opts, output=SubnetworkInputLayer.get_out_data_from_opts(**opts))
-    net.layers[name] = layer
+    layer = net.layers[name] = (SourceLayer if has_value else DataNotAvailableLayer)(**opts, output=output)
+    net.finish_layer(layer)
     return layer

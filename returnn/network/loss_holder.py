@@ -2,39 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.layers.target import get_target_value
-from returnn.tensor import Dim, Tensor
+from returnn.tensor import Tensor
+from returnn.tensor.backend import backend_of_raw
 from returnn.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from returnn.layers.base import LayerBase
     from returnn.layers.loss import Loss
 
+    from .network import Network
+
 
 class LossHolder:
     """Value, error and norm factor of a loss: scalars, made on demand."""
 
-    def __init__(self, *, name: str, loss: Loss, layer: LayerBase):
+    layer: LayerBase
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        loss: Loss,
+        layer: LayerBase | None = None,
+        layer_output: Tensor | None = None,
+        reduce_func: Callable[[Any], Any] | None = None,
+        loss_value: Any = None,
+        error_value: Any = None,
+        norm_factor: Any = None,
+        only_on_eval: bool | None = None,
+        network: Network | None = None,
+    ):
         """
         :param name: for the log: path of the layer in the root network
         :param loss: of the layer, not initialised yet
-        :param layer: built
+        :param layer: built; else :func:`init` gets it
+        :param layer_output: what is measured, if it is not the output of the layer
+        :param reduce_func: raw value per frame or sequence, padding not masked -> raw scalar; by default the sum of all
+            that is not padding
+        :param loss_value: raw scalar, instead of that of the loss
+        :param error_value: raw scalar, instead of that of the loss
+        :param norm_factor: raw scalar, instead of that of the loss
+        :param only_on_eval: not computed in training; by default as the layer has it
+        :param network: that of the layer by default
         """
         self.name = name
         self.loss = loss
-        self.layer = layer
+        self._layer_output = layer_output
+        self._reduce_func = reduce_func
+        self._only_on_eval = only_on_eval
+        self._network = network
+        given = {"sum": loss_value, "error sum": error_value, "norm": norm_factor}
+        self._given = {key: value for key, value in given.items() if value is not None}
         self._cache: dict[str, Any] = {}
-        self.init()
+        if layer is not None:
+            self.init(layer)
 
-    def init(self) -> None:
-        """Takes output and target of this step."""
-        self._cache.clear()
+    def init(self, layer: LayerBase | None = None) -> None:
+        """
+        Takes output and target of this step.
+
+        :param layer: the one from before by default
+        """
+        if layer is not None:
+            self.layer = layer
         layer = self.layer
-        target = get_target_value(layer) if self.loss.need_target else None
-        self.loss.init(layer.output, layer.output_before_activation, target, layer)
+        self.drop_values()
+        loss = self.loss
+        has_target = loss.need_target or (loss.uses_given_target and layer.target)
+        target = get_target_value(layer) if has_target else None
+        output = layer.output if self._layer_output is None else self._layer_output
+        self.loss.init(output, layer.output_before_activation, target, layer)
+
+    def drop_values(self) -> None:
+        """Forgets what it has computed."""
+        self._cache = dict(self._given)
+
+    @property
+    def network(self) -> Network:
+        """that computes the loss"""
+        return self._network or self.layer.network
 
     def get_layer(self) -> LayerBase:
         """
@@ -46,30 +97,36 @@ class LossHolder:
         """
         :return: whether this is not computed in training
         """
-        return self.layer.only_on_eval
+        return self.layer.only_on_eval if self._only_on_eval is None else self._only_on_eval
 
     def _cached(self, key: str, compute: Any) -> Any:
         if key not in self._cache:
-            self._cache[key] = compute()
+            with self.network.ops_of_layer(self.layer.name):
+                self._cache[key] = compute()
         return self._cache[key]
 
     def get_loss_value_per_pos(self) -> Tensor | None:
         """
         :return: one number per frame or sequence, padding not masked
         """
-        return self._cached("value", self.loss.value_per_pos)
+        return self._cached("value", self.loss.get_value_per_pos)
 
     def get_error_value_per_pos(self) -> Tensor | None:
         """
         :return: one number per frame or sequence, padding not masked
         """
-        return self._cached("error", self.loss.error_per_pos)
+        return self._cached("error", self.loss.get_error_per_pos)
 
     def get_loss_value(self) -> Any:
         """
         :return: raw scalar: the sum, not scaled; None: the loss only has an error
         """
-        return self._cached("sum", lambda: self._sum(self.get_loss_value_per_pos()))
+        return self._cached("sum", self._value)
+
+    def _value(self) -> Any:
+        if self.loss.has_raw_value and self._reduce_func is None:
+            return self._in_eval(self.loss.get_value())
+        return self._in_eval(self._sum(self.get_loss_value_per_pos()))
 
     get_loss_value_for_fetch = get_loss_value
 
@@ -77,16 +134,32 @@ class LossHolder:
         """
         :return: raw scalar: the sum; None: the loss has no error
         """
-        return self._cached("error sum", lambda: self._sum(self.get_error_value_per_pos()))
+        return self._cached("error sum", self._error)
+
+    def _error(self) -> Any:
+        if self.loss.has_raw_error and self._reduce_func is None:
+            return self._in_eval(self.loss.get_error())
+        return self._in_eval(self._sum(self.get_error_value_per_pos()))
 
     def _sum(self, per_pos: Tensor | None) -> Any:
         if per_pos is None:
             return None
-        total = rf.reduce_sum(per_pos, axis=per_pos.dims) if per_pos.dims else per_pos
+        if self._reduce_func is not None:
+            return self._reduce_func(per_pos.raw_tensor)
+        return (rf.reduce_sum(per_pos, axis=per_pos.dims) if per_pos.dims else per_pos).raw_tensor
+
+    def _in_eval(self, total: Any) -> Any:
+        """
+        :param total: raw scalar, or None
+        :return: 0 in training, if the loss is for evaluation only
+        """
+        if total is None:
+            return None
         if self.get_only_on_eval():
-            zero = Tensor("zero", (), total.dtype, raw_tensor=total._raw_backend.convert(0, total.dtype))
-            total = self.layer.network.cond_on_train(lambda: zero, lambda: total)
-        return self.layer.network.check_numerics(total.raw_tensor, "loss of layer %r" % self.name)
+            backend = backend_of_raw(total)
+            zero = backend.convert(0, backend.dtype_name(total))
+            total = self.network.cond_on_train(lambda: zero, lambda: total)
+        return self.network.check_numerics(total, "loss of layer %r" % self.name)
 
     def get_normalized_loss_value_per_seq(self) -> Any:
         """
@@ -108,7 +181,7 @@ class LossHolder:
             raise ConfigError("loss of layer %r: no value per sequence, it has no batch axis" % self.name)
         within_seq = [dim for dim in per_pos.dims if not dim.is_batch_dim]
         total = rf.reduce_sum(per_pos, axis=within_seq) if within_seq else per_pos
-        frames = self._counted_frames_dim()
+        frames = self.loss.frames_dim()
         if frames is None:
             return total.raw_tensor
         if frames.is_static:
@@ -128,7 +201,7 @@ class LossHolder:
         value = self.get_loss_value()
         if value is None:
             return None
-        backend = self.layer.network.backend
+        backend = self.network.backend
         if self.loss.scale != 1:
             value = backend.binary("mul", value, float(self.loss.scale))
         if self.loss.use_normalized_loss:
@@ -140,41 +213,4 @@ class LossHolder:
         :return: raw float scalar, or a number: 1 / frames of the targets; without target those of the output; without
             time 1 / sequences
         """
-        return self._cached("norm", self._norm_factor)
-
-    def _norm_factor(self) -> Any:
-        loss, backend = self.loss, self.layer.network.backend
-        if loss.custom_norm_factor is not None:
-            factor = loss.custom_norm_factor
-            return factor(self=loss, output=loss.output, layer=self.layer) if callable(factor) else float(factor)
-        if loss.custom_inv_norm_factor is not None:
-            inverse = rf.cast(loss.custom_inv_norm_factor.output, "float32")
-            return backend.unary("reciprocal", rf.reduce_sum(inverse, axis=inverse.dims).raw_tensor)
-        output, frames = loss.output, self._counted_frames_dim()
-        if frames is not None:
-            return _inverse(backend, _number_of_frames(frames, loss.norm_dims(), backend))
-        if output.have_batch_axis():
-            return _inverse(backend, output.get_batch_dim())
-        dynamic = [d for d in output.dims if d.is_dynamic]
-        if len(dynamic) == 1:
-            return _inverse(backend, _number_of_frames(dynamic[0], output, backend))
-        return 1.0
-
-    def _counted_frames_dim(self) -> Dim | None:
-        """
-        :return: the axis whose frames are the norm; None: sequences are
-        """
-        counted, output = self.loss.norm_dims(), self.loss.output
-        if output.have_batch_axis() and output.have_time_axis() and counted.have_time_axis():
-            return counted.get_time_dim_tag()
-        return None
-
-
-def _number_of_frames(dim: Any, x: Tensor, backend: Any) -> Any:
-    if dim.dyn_size_ext is None:
-        return backend.binary("mul", x.get_batch_dim(), x.get_dim(x.get_axis_from_dim(dim)))
-    return backend.reduce(dim.dyn_size, "sum", None) if dim.dyn_size_ext.dims else dim.dyn_size
-
-
-def _inverse(backend: Any, count: Any) -> Any:
-    return backend.binary("truediv", 1.0, backend.cast(backend.convert(count), "float32"))
+        return self._cached("norm", lambda: self.loss.loss_norm_factor)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from returnn.layers.loss import Loss, get_loss_class, loss_option_names
+from returnn.layers.loss import check_loss_options, get_loss_class, loss_from_options
 from returnn.util.errors import ConfigError
-from returnn.util.suggest import did_you_mean
 
 from .errors import NetworkLayerException
+from .extra_nets import without_extra_prefixes
 from .loss_holder import LossHolder
 
 if TYPE_CHECKING:
@@ -18,13 +19,9 @@ if TYPE_CHECKING:
     from .network import Network
 
 
-class UnknownLossOption(ConfigError, TypeError):
-    """The loss has no such option."""
-
-
 def make_loss(network: Network, d: dict[str, Any], get_layer: Callable[[str], LayerBase]) -> None:
     """
-    Puts a loss object into the options of a layer, in place. ``_loss_name`` stays where losses are not built: it
+    Puts a loss object into the options of a layer, in place. ``_loss_class`` stays where losses are not built: it
     decides the output dim.
 
     :param network: that the layer is in
@@ -40,30 +37,20 @@ def make_loss(network: Network, d: dict[str, Any], get_layer: Callable[[str], La
             if value is not None:
                 raise ConfigError("loss not defined, do not set %s" % key)
         return
-    if not isinstance(name, str):
-        raise ConfigError("loss must be a name, but is %r" % (name,))
+    loss_class = get_loss_class(name)
     if opts is not None and not isinstance(opts, dict):
         raise ConfigError("loss_opts must be a dict, but is %r" % (opts,))
-    d["_loss_name"] = name
-    loss_class = get_loss_class(name)
+    d["_loss_class"] = loss_class
     opts = dict(opts or {})
-    _check_options(loss_class, opts)
+    check_loss_options(loss_class, opts)
     if scale is not None and opts.setdefault("scale", scale) != scale:
         raise ConfigError("loss_scale is %r, but loss_opts has scale %r" % (scale, opts["scale"]))
     if not network.eval_flag or (only_non_search and network.search_flag):
         return
-    if isinstance(opts.get("custom_inv_norm_factor"), str):
-        opts["custom_inv_norm_factor"] = get_layer(opts["custom_inv_norm_factor"])
-    d["loss"] = loss_class(base_network=network, **opts)
-
-
-def _check_options(loss_class: type[Loss], opts: dict[str, Any]) -> None:
-    known = loss_option_names(loss_class)
-    unknown = sorted(key for key in opts if key not in known)
-    if unknown:
-        text = 'loss_opts: option "%s" is unknown to loss "%s".%s'
-        lines = [text % (key, loss_class.class_name, did_you_mean(key, known)) for key in unknown]
-        raise UnknownLossOption("\n".join([*lines, "  Its options: %s" % ", ".join(known)]))
+    d["loss"] = loss_from_options(loss_class, opts, network, get_layer)
+    default_target = loss_class.get_default_target(network.extern_data)
+    if not d.get("target") and default_target not in (None, network.get_default_target()):
+        d["target"] = default_target
 
 
 def make_holders(network: Network) -> list[LossHolder]:
@@ -74,12 +61,29 @@ def make_holders(network: Network) -> list[LossHolder]:
     """
     holders, problems, first = [], [], None
     for path, layer in network.all_layers():
-        if isinstance(layer.loss, Loss):
-            try:
-                holders.append(LossHolder(name=path, loss=layer.loss, layer=layer))
-            except ConfigError as exc:
-                problems.append('network["%s"] (loss %r): %s' % (path, layer.loss.class_name, exc))
-                first = first or exc
+        try:
+            for holder in layer.get_losses(**{**layer.kwargs, **_arguments_of_get_losses(layer)}):
+                _set_path(holder, path, layer)
+                holders.append(holder)
+        except ConfigError as exc:
+            problems.append('network["%s"] (loss %r): %s' % (path, getattr(layer.loss, "class_name", None), exc))
+            first = first or exc
     if problems:
         raise NetworkLayerException("\n".join(problems), network=network, net_dict=network.layers_desc) from first
-    return holders
+    names = Counter(without_extra_prefixes(holder.name) for holder in holders)
+    for holder in holders:
+        plain = without_extra_prefixes(holder.name)
+        if names[plain] == 1:
+            holder.name = plain
+    return sorted(holders, key=lambda holder: holder.name)
+
+
+def _arguments_of_get_losses(layer: LayerBase) -> dict[str, Any]:
+    output = layer.output
+    return {"name": layer.name, "network": layer.network, "output": output, "loss": layer.loss, "layer": layer}
+
+
+def _set_path(holder: LossHolder, path: str, layer: LayerBase) -> None:
+    """A layer knows only its own name."""
+    if holder.name == layer.name or holder.name.startswith(layer.name + "/"):
+        holder.name = path + holder.name[len(layer.name) :]

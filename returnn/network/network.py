@@ -16,28 +16,38 @@ import returnn.frontend as rf
 from returnn.config import Config, get_global_config
 from returnn.layers.base import LayerBase
 from returnn.layers.reuse_params import UnbuiltLayer
+from returnn.layers.subnetwork import Subnetwork
 from returnn.log import log
 from returnn.tensor import Dim, DimKind, Tensor, batch_dim
 from returnn.tensor.backend import Backend
 from returnn.tensor.run_table import run_table_ctx
-from returnn.util.errors import ConfigError, UserError
+from returnn.util.errors import ConfigError
 
-from .construct import construct_all
+from .construct import build, construct_all, construct_layer
+from .data_access import DataAccess
 from .description import describe
 from .errors import LayerMissing, LayerNotFound
 from .extern_data import ExternData
+from .extra_nets import entries_of_extra_net, home_of, searches
+from .layer_list import net_dict_from_list
 from .lookup import find_layer, find_param_owner, layer_not_found
 from .loss_holder import LossHolder
 from .losses import make_holders, make_loss
-from .params import ParamStore
-from .step import Steps
+from .objective import Objective
+from .output_checks import OutputChecks
+from .param_access import ParamAccess
+from .rec_context import RecContext
+from .run_state import RunState
+from .scopes import scope_text
+from .search_choices import latest_choices
+from .step import InnerSteps, Steps
 
 _current: list[Network] = []
 
 
-class Network:
-    """A layer dict, built. A sub-network is a Network too, with ``parent_net``; parameters and data belong to the
-    root."""
+class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputChecks):
+    """A layer dict, built. A sub-network is a Network too, with ``parent_net``, and so is an extra net, with
+    ``extra_parent_net``; parameters and data belong to the root."""
 
     backend: Backend
     computes_at_construction = False
@@ -53,6 +63,8 @@ class Network:
         search_flag: bool | None = None,
         parent_layer: LayerBase | None = None,
         parent_net: Network | None = None,
+        extra_parent_net: Network | None = None,
+        extra_name_prefix: str | None = None,
         name: str | None = None,
         backend: Backend | None = None,
     ):
@@ -65,55 +77,66 @@ class Network:
         :param search_flag: search
         :param parent_layer: of a sub-network
         :param parent_net: of a sub-network
+        :param extra_parent_net: of an extra net: the network whose layers it overlays, see :mod:`.extra_nets`
+        :param extra_name_prefix: of an extra net, without ":"
         :param name: "root" by default
         :param backend: that computes; of the parent, or of the class, by default
         """
+        DataAccess.__init__(self)
+        ParamAccess.__init__(self)
+        Objective.__init__(self)
+        RunState.__init__(self)
+        self.outer_net: Network | None = extra_parent_net or parent_net
+        """what it belongs to: the network around it, or the one that it is an extra net of"""
+        outer = self.outer_net
         if backend is not None:
             self.backend = backend
-        elif parent_net is not None:
-            self.backend = parent_net.backend
-        self.parent_net = parent_net
+        elif outer is not None:
+            self.backend = outer.backend
+        self.parent_net: Network | None = extra_parent_net.parent_net if extra_parent_net else parent_net
         self.parent_layer = parent_layer
-        self.name = name or ("root" if parent_net is None else "")
-        if config is None and parent_net is not None:
-            config = parent_net.get_config()
+        self.extra_parent_net = extra_parent_net
+        self.extra_name_prefix = extra_name_prefix
+        self.name = name or ("root" if outer is None else "")
+        if config is None and outer is not None:
+            config = outer._config
         if config is None:
             config = get_global_config(return_empty_if_none=True)
         assert config is not None
         self._config: Config = config
         if rnd_seed is None:
-            rnd_seed = parent_net.random.randint(2**31) if parent_net else 42
+            rnd_seed = outer.random.randint(2**31) if outer else 42
         self.rnd_seed = rnd_seed
         self.random: numpy.random.RandomState = numpy.random.RandomState(rnd_seed)
-        self.train_flag: Any = _first_given(train_flag, parent_net and parent_net.train_flag, False)
-        self.search_flag: bool = bool(_first_given(search_flag, parent_net and parent_net.search_flag, False))
-        self.eval_flag: bool = bool(_first_given(eval_flag, parent_net and parent_net.eval_flag, False))
-        if self.train_flag is not False:
-            self.eval_flag = True
+        self._set_flags(train_flag, eval_flag, search_flag)
         self.layers: dict[str, LayerBase] = {}
         self.layers_desc: dict[str, dict[str, Any]] = {}
         self.subnets: dict[str, Network] = {}
-        self.losses: list[LossHolder] | None = None
-        self.used_data_keys: set[str] = set()
+        self.extra_nets: dict[str, Network] = {}
+        self.inside: Subnetwork | None = None
+        """of a sub-network: what it has from the layer around it"""
         self._dims: dict[tuple[str, str], Dim] = {}
         self.unbuilt_owners: set[tuple[str, Network, str]] = set()
         """(layer, network, other layer): it takes parameters of the other one, which depends on it and so is built
         later"""
-        self._param_store = ParamStore()
-        self._steps = Steps(self) if parent_net is None else parent_net._steps
-        self._objective: Any = None
-        self._all_trainable = True
-        self._run_opts: dict[str, Any] = {}
-        self._graph_reset_callbacks: list[Callable[[], None]] = []
-        self._run_finished_callbacks: list[Callable[[], None]] = []
-        self.extern_data: ExternData
+        self._steps: Steps | InnerSteps = Steps(self) if outer is None else outer._steps
+        if outer is not None and not outer.computes_at_construction:
+            self.computes_at_construction = False
         if extern_data is None:
-            extern_data = self._extern_data_from_config() if parent_net is None else parent_net.extern_data
+            extern_data = self._extern_data_from_config() if outer is None else outer.extern_data
         self.extern_data = extern_data
+
+    def _set_flags(self, train_flag: Any, eval_flag: bool | None, search_flag: bool | None) -> None:
+        outer = self.outer_net
+        self.train_flag: Any = _first_given(train_flag, outer and outer.train_flag, False)
+        self.search_flag: bool = bool(_first_given(search_flag, outer and outer.search_flag, False))
+        self.eval_flag: bool = bool(_first_given(eval_flag, outer and outer.eval_flag, False))
+        if self.train_flag is not False:
+            self.eval_flag = True
 
     def _extern_data_from_config(self) -> ExternData:
         extern_data = ExternData()
-        extern_data.init_from_config(self._config)
+        extern_data.init_from_config(self._config, auto_create_placeholders=True)  # values will be fed
         return extern_data
 
     def __repr__(self) -> str:
@@ -121,7 +144,7 @@ class Network:
 
     def text_of_inner(self, path: str) -> str:
         """
-        :param path: of a subnetwork inside; "": this network
+        :param path: of a network inside, "/NAME" or "(PREFIX)"; "": this network
         :return: what messages call it
         """
         flags = []
@@ -131,32 +154,36 @@ class Network:
             flags.append("train=dynamic")
         if self.search_flag:
             flags.append("search")
-        path = (self.name_prefix + path).rstrip("/")
-        name = "root/" + path if path else self.name
-        return "<%s %s>" % (type(self).__name__, " ".join(["%r" % name] + flags))
+        return "<%s %s>" % (type(self).__name__, " ".join(["%r" % (self.name_for_log + path)] + flags))
 
     # ---- place among networks
 
     @property
     def is_subnetwork(self) -> bool:
-        """whether this is the inside of a layer"""
+        """whether this is inside of a layer"""
         return self.parent_net is not None
 
     def get_root_network(self) -> Network:
         """
         :return: outermost
         """
-        return self.parent_net.get_root_network() if self.parent_net else self
+        return self.outer_net.get_root_network() if self.outer_net else self
 
     @property
     def name_prefix(self) -> str:
-        """in front of layer names, "" in the root, else with "/" at the end"""
-        return self.parent_net.name_prefix + self.name + "/" if self.parent_net else ""
+        """in front of layer names: "" in the root, else with "/" or ":" at the end"""
+        if self.outer_net is None:
+            return ""
+        own = self.name + "/" if self.extra_parent_net is None else "%s:" % self.extra_name_prefix
+        return self.outer_net.name_prefix + own
 
     @property
-    def name_prefix_for_log(self) -> str:
-        """the same, with the name of the root"""
-        return self.get_root_network().name + "/" + self.name_prefix
+    def name_for_log(self) -> str:
+        """path from the root network on, with its name"""
+        if self.outer_net is None:
+            return self.name
+        own = "/" + self.name if self.extra_parent_net is None else "(%s)" % self.extra_name_prefix
+        return self.outer_net.name_for_log + own
 
     def scope_of_layer(self, name: str, name_scope: str | None) -> str:
         """
@@ -166,20 +193,21 @@ class Network:
         """
         if name_scope is not None and name_scope.startswith("/"):
             return name_scope[1:]
-        own = _scope_text(name) if name_scope is None else name_scope
+        own = scope_text(name) if name_scope is None else name_scope
         return "/".join(x for x in (self._scope(), own) if x)
 
     def _scope(self) -> str:
-        if self.parent_net is None:
+        if self.outer_net is None:
             return ""
-        desc = self.parent_net.layers_desc.get(self.name, {})
-        return self.parent_net.scope_of_layer(self.name, desc.get("name_scope"))
+        if self.inside is None or not self.inside.has_scope:
+            return self.outer_net._scope()
+        return self.outer_net.scope_of_layer(self.name, self.inside.opts.get("name_scope"))
 
     def get_config(self) -> Config:
         """
         :return: of this run
         """
-        return self._config
+        return self.backend.user_config(self._config)
 
     @classmethod
     def get_current_network(cls) -> Network | None:
@@ -190,22 +218,29 @@ class Network:
 
     # ---- construction
 
-    def construct_from_dict(self, net_dict: dict[str, Any]) -> None:
+    def construct_from_dict(self, net_dict: dict[str, Any] | list[dict[str, Any]]) -> None:
         """
-        :param net_dict: layer dict; keys with "#" in front are not layers
+        :param net_dict: layer dict; keys with "#" in front are not layers. Or a list, see :mod:`.layer_list`
         :raises NetworkLayerException: what is wrong with which layer
         """
+        if isinstance(net_dict, (list, tuple)):
+            net_dict = net_dict_from_list(net_dict, default_target=self.get_default_target())
         if not isinstance(net_dict, dict):
             raise ConfigError("network must be a dict, layer name -> options, but is %r" % (net_dict,))
-        before = dict(self.layers), dict(self.subnets), set(self.used_data_keys), self.random.get_state()
-        self._all_trainable = net_dict.get("#trainable", True) is not False
+        nets_before = dict(self.subnets), dict(self.extra_nets)
+        before = dict(self.layers), set(self.used_data_keys), self.random.get_state()
+        desc_before = self.layers_desc, self.all_trainable
+        number_before = self._steps.number_of_layers()
+        self.all_trainable = net_dict.get("#trainable", True) is not False
         try:
             with self._construction_ctx(), self.run_ctx():
                 construct_all(self, net_dict)
                 self.losses = make_holders(self)
         except BaseException:  # so that another dict can be tried
-            self._steps.forget()
-            self.layers, self.subnets, self.used_data_keys, random_state = before
+            self._steps.forget_from(number_before)
+            self.layers_desc, self.all_trainable = desc_before
+            self.subnets, self.extra_nets = nets_before
+            self.layers, self.used_data_keys, random_state = before
             self.random.set_state(random_state)
             self.unbuilt_owners.clear()
             raise
@@ -214,6 +249,21 @@ class Network:
 
     def _construction_ctx(self) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext() if self.computes_at_construction else run_table_ctx()
+
+    def ops_of_layer(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        """
+        :param name: of a layer of this network
+        :return: what is computed inside belongs to the layer: errors at run time name it
+        """
+        return contextlib.nullcontext()
+
+    def building_ctx(self) -> contextlib.AbstractContextManager[Any]:
+        """
+        Inside, a layer is made, with the values that it has then.
+        """
+        if self.computes_at_construction or not self.get_root_network().computes_at_construction:
+            return contextlib.nullcontext()
+        return run_table_ctx()  # what is cached without values must not be found later
 
     def layer_made(self, layer: LayerBase) -> None:
         """
@@ -231,8 +281,8 @@ class Network:
         self, data: Mapping[str, Any], *, train: bool, global_train_step: Any = 0, epoch_step: Any = 0
     ) -> contextlib.AbstractContextManager[None]:
         """
-        Inside, all layers and losses have the values of this step. Gradients are to be computed inside, too; at its end
-        the running statistics of layers change.
+        Inside, all layers and losses have the values of this step, and only there. Gradients are to be computed inside,
+        too; at its end the running statistics of layers change.
 
         :param data: ``KEY`` -> raw value and ``KEY:size<axis>`` -> lengths, as
             :meth:`TensorDict.as_raw_tensor_dict` names them
@@ -240,7 +290,7 @@ class Network:
         :param global_train_step: int, or raw int scalar
         :param epoch_step: int: step within the epoch, from 0
         """
-        assert self.parent_net is None and not self.computes_at_construction
+        assert isinstance(self._steps, Steps) and self.parent_net is None and not self.computes_at_construction
         return self._steps.step(data, train=train, global_train_step=global_train_step, epoch_step=epoch_step)
 
     @contextlib.contextmanager
@@ -249,7 +299,12 @@ class Network:
         Inside, operations of :mod:`returnn.frontend` know the train flag, step and seed of this network.
         """
         root = self.get_root_network()
-        ctx = rf.RunCtx(train_flag=root.train_flag, step=root.step_for_noise(), random_seed=root.seed_for_noise())
+        ctx = rf.RunCtx(
+            train_flag=root.train_flag,
+            step=root.step_for_noise(),
+            random_seed=root.seed_for_noise(),
+            kept=root._steps.kept,
+        )
         _current.append(self)
         try:
             with rf.run_ctx(ctx):
@@ -263,6 +318,13 @@ class Network:
         """
         return self._steps.global_train_step
 
+    def value_at_start(self, layer: LayerBase) -> rf.init.ParamInit:
+        """
+        :param layer: depends on no data
+        :return: its value, for a parameter to start with
+        """
+        return rf.init.Constant(self._steps.value_at_start(layer))
+
     def seed_for_noise(self) -> int:
         """
         :return: of the experiment; not of the epoch in which this process started, so that a resumed run draws the same
@@ -275,52 +337,7 @@ class Network:
         :param output: its template
         """
         stream = log.v1 if self._config.bool("debug_print_layer_output_template", False) else log.v3
-        print("layer %s%r: %s" % (self.name_prefix_for_log, name, output.short_repr()), file=stream)
-
-    def finish_layer(self, layer: LayerBase) -> None:
-        """
-        Adds to the output what the config wants of it besides the value: checks, other operations that have to come
-        first.
-
-        :param layer: built
-        """
-
-    def check_numerics(self, raw: Any, what: str) -> Any:
-        """
-        :param raw: float value
-        :param what: for the message
-        :return: the same; where it is inf or nan the step fails, with the config option
-            ``debug_add_check_numerics_on_output``
-        """
-        return raw
-
-    def check_same_lens(self, x: Tensor, dims: Sequence[tuple[Dim, Dim]], what: str) -> Tensor:
-        """
-        :param x: has the first dim of each pair
-        :param dims: pairs of dynamic dims
-        :param what: for the message
-        :return: x; where the lengths of a pair differ the step fails
-        """
-        if not self.has_values:
-            return x
-        for a, b in dims:
-            if a.dyn_size is None or b.dyn_size is None or a.dyn_size is b.dyn_size:
-                continue
-            found, wanted = self.backend.to_numpy(a.dyn_size), self.backend.to_numpy(b.dyn_size)
-            if found.tolist() != wanted.tolist():
-                raise UserError("%s: %s, but the others %s" % (what, found.tolist(), wanted.tolist()))
-        return x
-
-    def observe(self, function: Callable[..., None], raws: Sequence[Any], value: Any) -> Any:
-        """
-        :param function: Python code that prints something
-        :param raws: it gets these, as numpy arrays
-        :param value: in the steps that compute this one
-        :return: value
-        """
-        if self.has_values:
-            function(*[self.backend.to_numpy(raw) for raw in raws])
-        return value
+        print("layer %s/%r: %s" % (self.name_for_log, name, output.short_repr()), file=stream)
 
     def add_layer(self, name: str, layer: LayerBase) -> None:
         """
@@ -328,8 +345,13 @@ class Network:
         :param layer: built
         """
         self.layers[name] = layer
-        if self.parent_net is not None:
-            self.parent_net.add_layer(self.name + "/" + name, layer)
+        if self.inside is not None and self.inside.is_hidden:
+            return
+        if self.extra_parent_net is None:
+            if self.parent_net is not None:
+                self.parent_net.add_layer(self.name + "/" + name, layer)
+        elif "/" not in name:  # what is inside of its layers counts in the network itself
+            self.extra_parent_net.add_layer("%s:%s" % (self.extra_name_prefix, name), layer)
 
     def dim_of_layer(self, layer_name: str, key: str, size: int | None, kind: DimKind) -> Dim:
         """
@@ -345,18 +367,38 @@ class Network:
 
     # ---- layers by name
 
+    def set_layers_desc(self, net_dict: dict[str, Any]) -> None:
+        """
+        :param net_dict: layer dict; keys with "#" in front are not layers
+        """
+        self.layers_desc = {name: desc for name, desc in net_dict.items() if not name.startswith("#")}
+        for prefix, net in self.extra_nets.items():
+            net.layers_desc = entries_of_extra_net(self.layers_desc, prefix)
+
     def has_layer(self, name: str) -> bool:
         """
         :return: whether it is in the layer dict
         """
-        return name in self.layers_desc
+        net, name = home_of(self, name)
+        return name in net.layers_desc or bool(net.extra_parent_net and net.extra_parent_net.has_layer(name))
+
+    def desc_of_layer(self, name: str) -> dict[str, Any]:
+        """
+        :param name: in the layer dict, or, of an extra net, in that of the network it belongs to
+        :return: options
+        """
+        if name not in self.layers_desc and self.extra_parent_net is not None:
+            return self.extra_parent_net.desc_of_layer(name)
+        return self.layers_desc[name]
 
     def get_layer(self, name: str) -> LayerBase:
         """
-        :param name: ``NAME``, ``SUB/NAME``, ``data``, ``data:KEY``, ``base:NAME``
+        :param name: ``NAME``, ``SUB/NAME``, ``data``, ``data:KEY``, ``base:NAME``, ``extra:NAME``, ``extra.x:NAME``
         :return: built already, except for data
         :raises LayerNotFound: with the nearest names
         """
+        if name in self.layers:
+            return self.layers[name]
         try:
             return self.get_layer_or_missing(name)
         except LayerMissing:
@@ -380,17 +422,109 @@ class Network:
         """
         return find_param_owner(self, name, for_layer=for_layer)
 
+    def construct_layer(
+        self,
+        net_dict: dict[str, Any],
+        name: str,
+        get_layer: Callable[[str], LayerBase] | None = None,
+        add_layer: Callable[..., LayerBase] | None = None,
+    ) -> LayerBase:
+        """
+        Builds a layer of another layer dict in this network.
+
+        :param net_dict: has the layer, and what it depends on where that is not here yet
+        :param name: in ``net_dict``, or of a layer that is here already
+        :param get_layer: ``f(name)`` gives the layers that it depends on, instead
+        :param add_layer: ``f(name, layer_class, **options)`` makes the layer instead, and adds it
+        :return: the layer
+        """
+        if name in self.layers:
+            return self.layers[name]
+        before = self.layers_desc
+        self.set_layers_desc({**before, **net_dict})
+        try:
+            with self._construction_ctx(), self.run_ctx():
+                if get_layer is None and add_layer is None:
+                    return self.build_layer(name)
+                layer = construct_layer(*home_of(self, name), get_layer=get_layer, add_layer=add_layer)
+                if add_layer is None:
+                    self.add_layer(name, layer)
+                return layer
+        finally:
+            self.set_layers_desc(before)
+
+    def get_search_choices(
+        self,
+        sources: Sequence[LayerBase] | None = None,
+        src: LayerBase | None = None,
+        base_search_choice: LayerBase | None = None,
+    ) -> LayerBase | None:
+        """
+        One of the three arguments is to be given.
+
+        :param sources: layers
+        :param src: layer
+        :param base_search_choice: layer whose own choices do not count, only those before
+        :return: layer that chose last, of these and of what they depend on; None outside of searches, and behind a
+            decision
+        """
+        if src is not None:
+            sources = [src]
+        elif base_search_choice is not None:
+            sources = base_search_choice.get_dep_layers()
+        return latest_choices(sources or ())
+
+    def build_layer(self, name: str) -> LayerBase:
+        """
+        :param name: in the layer dict
+        :return: built, with all that it depends on
+        """
+        return build(*home_of(self, name))
+
+    def network_inside(self, inside: Subnetwork) -> Network:
+        """
+        :param inside: of a layer of this network
+        :return: its network, made at the first time
+        """
+        net = self.subnets.get(inside.key)
+        if net is None:
+            net = self.subnets[inside.key] = type(self)(parent_net=self, name=inside.name)
+            net.inside = inside
+            if inside.is_deferred:
+                net.computes_at_construction = False
+                net._steps = InnerSteps(self._steps)
+            net.set_layers_desc(inside.net_dict)
+        return net
+
+    def compute_inside(self) -> list[Any]:
+        """
+        Of a network inside of a layer that computes it itself: computes its layers, now.
+
+        :return: raw values or operations that have to be computed too, with those of the layers
+        """
+        assert isinstance(self._steps, InnerSteps)
+        return self._steps.compute()
+
     def subnet(self, name: str) -> Network:
         """
-        :param name: of a layer of class subnetwork
+        :param name: of a layer in the dict, of class subnetwork
         :return: the network inside
         """
-        if name not in self.subnets:
-            net = type(self)(parent_net=self, name=name)
-            subnetwork = self.layers_desc[name]["subnetwork"]
-            net.layers_desc = {key: value for key, value in subnetwork.items() if not key.startswith("#")}
-            self.subnets[name] = net
-        return self.subnets[name]
+        return Subnetwork(self, name).net
+
+    def extra_net(self, prefix: str) -> Network:
+        """
+        :param prefix: "extra", "extra.search", "extra.NAME"
+        :return: extra net of this network, made at the first time
+        """
+        if self.extra_parent_net is not None:
+            return self.extra_parent_net.extra_net(prefix)
+        net = self.extra_nets.get(prefix)
+        if net is None:
+            net = type(self)(extra_parent_net=self, extra_name_prefix=prefix, search_flag=searches(prefix))
+            net.layers_desc = entries_of_extra_net(self.layers_desc, prefix)
+            self.extra_nets[prefix] = net
+        return net
 
     def all_layers(self) -> Iterator[tuple[str, LayerBase]]:
         """
@@ -399,142 +533,7 @@ class Network:
         for name, layer in sorted(self.layers.items()):
             yield self.name_prefix + name, layer
 
-    # ---- extern data
-
-    def get_extern_data(self, key: str | None, mark_data_key_as_used: bool = True) -> Tensor:
-        """
-        :param key: None: default input
-        :param mark_data_key_as_used: it has to be fed then
-        """
-        root = self.get_root_network()
-        if key is None:
-            key = root.extern_data.default_input
-        if key not in root.extern_data.data and key in ("seq_tag", "seq_idx"):
-            root.make_seq_info(key)
-        data = root.extern_data.get_data(key)
-        if mark_data_key_as_used:
-            root.used_data_keys.add(key)
-        return data
-
-    def make_seq_info(self, key: str) -> None:
-        """
-        Adds ``seq_tag`` (string [batch]) or ``seq_idx`` (int32 [batch]) to the extern data.
-        """
-        data = Tensor(key, shape=(), dtype="string" if key == "seq_tag" else "int32")
-        self.extern_data.data[key] = data
-        self.extern_data.extra_added_keys.add(key)
-
-    def register_extern_data(self, key: str, value: Tensor) -> None:
-        """
-        :param key: new data key
-        :param value: output of a layer
-        """
-        root = self.get_root_network()
-        data = value.copy(name=key)
-        data.available_for_inference = value.available_for_inference
-        root.extern_data.data[key] = data
-        root.extern_data.extra_added_keys.add(key)
-
-    def get_used_data_keys(self) -> set[str]:
-        """
-        :return: keys that have to be fed
-        """
-        return {key for key in self.get_root_network().used_data_keys if not self._is_computed(key)}
-
-    def _is_computed(self, key: str) -> bool:
-        extern_data = self.get_root_network().extern_data
-        return key in extern_data.extra_added_keys and key not in ("seq_tag", "seq_idx")
-
-    def get_data_batch_dim(self) -> Any:
-        """
-        :return: raw scalar: number of sequences
-        """
-        _, data = self.get_root_network().extern_data.get_sorted_data_items()[0]
-        return data.get_batch_dim()
-
-    def get_default_target(self) -> str:
-        """
-        :return: data key
-        """
-        return self.extern_data.default_target
-
-    # ---- parameters
-
-    def create_param(
-        self, name: str, shape: Sequence[int], dtype: str, *, init: Any, trainable: bool
-    ) -> tuple[Any, Any]:
-        """
-        :param name: full
-        :param shape: sizes of its axes
-        :param dtype: for instance "float32"
-        :param init: :class:`returnn.frontend.init.ParamInit`
-        :param trainable: that of the enclosing layers counts too
-        :return: variable, raw value
-        :raises ConfigError: the name is taken by a parameter of another shape
-        """
-        store = self.param_store
-        if name not in store:
-            trainable = trainable and self.enclosing_trainable()
-            var, raw = self.backend.create_parameter(name, shape, dtype, init=init, trainable=trainable)
-            store.add(name, var, raw, shape, dtype, trainable=trainable)
-        return store.get(name, shape)
-
-    def var_creation_scope(self, layer: LayerBase) -> contextlib.AbstractContextManager[None]:
-        """
-        See :func:`LayerBase.var_creation_scope`.
-        """
-        raise NotImplementedError
-
-    def add_param_of_layer(
-        self, layer: LayerBase, param: Any, *, trainable: bool | None, saveable: bool
-    ) -> tuple[str, Any]:
-        """
-        :param layer: a user's
-        :param param: variable that it made
-        :param trainable: None: as the variable says
-        :param saveable: it is part of checkpoints
-        :return: name relative to the layer, and the variable
-        """
-        raise NotImplementedError
-
-    def enclosing_trainable(self) -> bool:
-        """
-        :return: whether all layers around this network are trainable
-        """
-        if self.parent_net is None:
-            return True
-        desc = self.parent_net.layers_desc.get(self.name, {})
-        return bool(desc.get("trainable", True)) and self.parent_net.enclosing_trainable()
-
-    @property
-    def param_store(self) -> ParamStore:
-        """all parameters, of the root network"""
-        return self.get_root_network()._param_store
-
-    def param_tensor(self, var: Any) -> Tensor:
-        """
-        :param var: of a layer's ``params``
-        :return: its value
-        """
-        return self.param_store.value_of(var)
-
-    def get_params_list(self) -> list[Any]:
-        """
-        :return: variables, each once, sorted by name
-        """
-        return self.param_store.variables()
-
-    def get_trainable_params(self) -> list[Any]:
-        """
-        :return: those that the updater may change
-        """
-        return self.param_store.variables(trainable=True) if self.get_root_network()._all_trainable else []
-
-    def get_num_params(self) -> int:
-        """
-        :return: number of numbers
-        """
-        return self.param_store.count()
+    # ---- of each step
 
     def register_update(self, var: Any, raw_value: Any, *, only_in_training: bool) -> None:
         """
@@ -547,9 +546,8 @@ class Network:
 
     def register_post_control_dependencies(self, ops: list[Any]) -> None:
         """
-        :param ops: to run in each step, after it
+        :param ops: to run in each step, with it; a backend that computes at once has run them already
         """
-        raise NotImplementedError
 
     def get_epoch_step(self) -> Any:
         """
@@ -586,12 +584,7 @@ class Network:
         raw = self.backend.cond(self.train_flag, raw_of(fn_train), raw_of(fn_eval))
         return template[0].like(raw) if template else raw
 
-    @property
-    def decouple_constraints(self) -> bool:
-        """whether L2 is a decay in the updater, not a part of the objective"""
-        return self._config.bool("decouple_constraints", False)
-
-    # ---- losses
+    # ---- losses, outputs
 
     def make_loss(self, d: dict[str, Any], get_layer: Callable[[str], LayerBase]) -> None:
         """
@@ -599,48 +592,11 @@ class Network:
         """
         make_loss(self, d, get_layer)
 
-    def take_losses(self) -> None:
-        """Layers have new values: losses, too."""
-        self._objective = None
-        for holder in self.get_losses():
-            holder.init()
-
-    def get_losses(self) -> list[LossHolder]:
+    def make_loss_holder(self, **kwargs: Any) -> LossHolder:
         """
-        :return: sorted by name
+        See :class:`LossHolder`.
         """
-        return list(self.losses or ())
-
-    def get_total_loss(self) -> Any:
-        """
-        :return: raw scalar, or 0: sum of the losses, scaled
-        """
-        return self._total([h.get_loss_value_for_objective() for h in self.get_losses()])
-
-    def get_total_constraints(self) -> Any:
-        """
-        :return: raw scalar, or 0: sum over all layers
-        """
-        values = [layer.get_constraints_value() for _, layer in self.all_layers()]
-        return self._total([None if v is None else v.raw_tensor for v in values])
-
-    def get_objective(self) -> Any:
-        """
-        :return: raw scalar, or 0: what the updater minimises
-        """
-        if self._objective is None:
-            parts = (self.get_total_loss(), self.get_total_constraints())
-            self._objective = self._total([x for x in parts if not is_zero(x)])
-        return self._objective
-
-    def _total(self, values: list[Any]) -> Any:
-        total: Any = 0
-        for value in values:
-            if value is not None:
-                total = value if is_zero(total) else self.backend.binary("add", total, value)
-        return total
-
-    # ---- outputs
+        return LossHolder(network=self, **kwargs)
 
     def get_output_layers(self) -> list[LayerBase]:
         """
@@ -669,43 +625,6 @@ class Network:
             return None
         return self.layers[name]
 
-    # ---- state of a run
-
-    def set_run_opts(self, **opts: Any) -> None:
-        """
-        :param opts: epoch, dataset_name: for layers that write files
-        """
-        self._run_opts = opts
-
-    def get_run_opts(self) -> dict[str, Any]:
-        """
-        :return: of :func:`set_run_opts`
-        """
-        return self.get_root_network()._run_opts
-
-    def register_graph_reset_callback(self, callback: Callable[[], None]) -> None:
-        """
-        :param callback: called once, before the network goes away
-        """
-        self.get_root_network()._graph_reset_callbacks.append(callback)
-
-    def register_run_finished_callback(self, callback: Callable[[], None]) -> None:
-        """
-        :param callback: called after each pass over a dataset
-        """
-        self.get_root_network()._run_finished_callbacks.append(callback)
-
-    def call_graph_reset_callbacks(self) -> None:
-        """Calls them, and forgets them."""
-        callbacks, self._graph_reset_callbacks = self._graph_reset_callbacks, []
-        for callback in callbacks:
-            callback()
-
-    def call_run_finished_callbacks(self) -> None:
-        """Calls them."""
-        for callback in self._run_finished_callbacks:
-            callback()
-
     # ---- text
 
     def print_network_info(self, name: str = "Network") -> None:
@@ -718,20 +637,3 @@ class Network:
 
 def _first_given(*values: Any) -> Any:
     return next((v for v in values if v is not None), None)
-
-
-def is_zero(value: Any) -> bool:
-    """
-    :return: whether there is nothing: the number 0 instead of a value of the backend
-    """
-    return isinstance(value, (int, float)) and value == 0
-
-
-def _scope_text(name: str) -> str:
-    """a layer name as part of a variable name"""
-    text = name.encode("ascii", "ignore").decode("ascii")
-    for char in ":(){}&+-*'\", ":
-        text = text.replace(char, "__")
-    if text[:1] in ("_", "-", "\\", "/"):
-        text = ".%i.%s" % (ord(text[0]), text[1:])
-    return text

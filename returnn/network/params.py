@@ -19,6 +19,22 @@ class _Entry:
     saveable: bool
 
 
+@dataclass(frozen=True)
+class ParamRow:
+    """A parameter, for tables."""
+
+    name: str
+    """full"""
+    shape: tuple[int, ...]
+    trainable: bool
+    """the updater may change it"""
+
+    @property
+    def size(self) -> int:
+        """number of entries"""
+        return math.prod(self.shape)
+
+
 class ParamStore:
     """Belongs to the root network."""
 
@@ -43,6 +59,12 @@ class ParamStore:
         """
         value = Tensor(name, [Dim(n, description=name) for n in shape], dtype, raw_tensor=raw)
         self._entries[name] = self._by_id[id(var)] = _Entry(var, value, trainable, saveable)
+
+    def do_not_save(self, var: Any) -> None:
+        """
+        :param var: one that was added: it is no part of checkpoints
+        """
+        self._by_id[id(var)].saveable = False
 
     def get(self, name: str, shape: Sequence[int]) -> tuple[Any, Any]:
         """
@@ -81,8 +103,17 @@ class ParamStore:
         """
         return {name: entry.var for name, entry in sorted(self._entries.items())}
 
+    def rows(self) -> list[ParamRow]:
+        """
+        :return: what there is to say of each, sorted by name
+        """
+        return [
+            ParamRow(name, tuple(dim.require_static() for dim in entry.value.dims), entry.trainable)
+            for name, entry in sorted(self._entries.items())
+        ]
+
     def count(self) -> int:
         """
         :return: number of numbers
         """
-        return sum(math.prod(dim.require_static() for dim in entry.value.dims) for entry in self._entries.values())
+        return sum(row.size for row in self.rows())

@@ -13,7 +13,6 @@ import returnn.frontend as rf
 from returnn.layers import registry
 from returnn.tensor import Tensor
 from returnn.tf.compat import tf, v1
-from returnn.tf.layers import base, basic, rec
 from returnn.tf.layers.basic import (
     LayerBase,
     LinearLayer,
@@ -253,8 +252,56 @@ def test_auto_register(tmp_path: Path) -> None:
     assert get_layer_class("no_such", raise_exception=False) is None
 
 
-def test_old_places_have_all_built_in_classes() -> None:
-    exported = {getattr(module, name) for module in (base, basic, rec) for name in module.__all__}
-    built_in = {cls for cls in registry._classes.values() if cls.__module__.startswith("returnn.")}
-    assert built_in <= exported
-    assert basic._ConcatInputLayer is basic.ConcatInputLayer
+class Keyed(LayerBase):
+    """Takes all that a class of the old style gets, and a state that a checkpoint may lack."""
+
+    layer_class = "keyed"
+
+    def __init__(self, name: str, network: Any, output: Tensor, sources: list[LayerBase], _name: str, **kwargs: Any):
+        super().__init__(name=name, network=network, output=output, sources=sources, **kwargs)
+        assert _name == name and kwargs["_network"] is network
+        with self.var_creation_scope():
+            counter = self.add_param(
+                v1.get_variable("counter", (), initializer=v1.zeros_initializer(), trainable=False),
+                non_critical_for_restore=True,
+                axes_split_info=[],
+            )
+        self.output.placeholder = self.sources[0].output.placeholder + counter
+
+    @classmethod
+    def get_out_data_from_opts(cls, name: str, sources: list[LayerBase], **kwargs: Any) -> Tensor:
+        return sources[0].output.copy_template("%s_output" % name)
+
+
+def test_a_checkpoint_may_lack_a_parameter_that_is_not_critical(tmp_path: Path) -> None:
+    """It keeps its initial value."""
+    with Net({"output": {"class": "copy", "from": "data"}}) as net:
+        net.net.save_params_to_file(str(tmp_path / "model"), net.session)
+    with Net({"output": {"class": Keyed, "from": "data"}}) as net:
+        net.net.load_params_from_file(str(tmp_path / "model"), net.session)
+        layer = net.layers["output"]
+        assert layer.param_axes_split_info == {"counter": []} and sorted(layer.params) == ["counter"]
+        assert net.get("output/counter") == 0
+
+
+def test_variables_of_users_share_and_have_noise() -> None:
+    """reuse_params gives the variable of the other layer; it does not belong to the second one. Noise is on top."""
+    register_layer_class(Scale)
+    scale = {"class": "my_scale", "factor": 1.0, "from": "data"}
+    network = {
+        "output": {**scale, "is_output_layer": True},
+        "same": {**scale, "reuse_params": "output", "is_output_layer": True},
+        "noisy": {**scale, "reuse_params": "output", "param_variational_noise": 0.1, "is_output_layer": True},
+        "given": {
+            **scale,
+            "reuse_params": {"map": {"w": {"custom": lambda shape, **_: tf.fill(shape, 5.0)}}},
+            "is_output_layer": True,
+        },
+    }
+    with Net(network, train=True) as net:
+        assert net.param_shapes() == {"output/w": [2]}
+        assert [sorted(net.layers[name].params) for name in network] == [["w"], [], [], []]
+        net.set(output__w=[2, 3])
+        assert net.out("same")[0, 0].tolist() == [2, 6] and net.out("given")[0, 0].tolist() == [5, 10]
+        noisy = net.out("noisy")[0, 0]
+        assert 0 < abs(noisy - [2, 6]).max() < 2

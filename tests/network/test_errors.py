@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
+from returnn.layers.loss import get_loss_class_name_list
 from returnn.network.errors import LayerNotFound, NetworkConstructionDependencyLoopException, NetworkLayerException
 from returnn.tf.compat import tf
 from returnn.util.errors import UserError
@@ -23,6 +24,11 @@ SOFTMAX = {"class": "softmax", "n_out": 3, "loss": "ce", "from": "data"}
 MEAN = {"class": "reduce", "mode": "mean", "axis": "T", "from": "data"}
 DATA = "[B,T|'time:var:extern_data:data'[B],F|F'feature:data'(4)] float32"
 CLASSES = "[B,T|'time:var:extern_data:classes'[B]] int32 sparse_dim=Dim{F'classes:sparse-dim'(3)}"
+INITIALISERS = (
+    "Names: constant, gammatone_filterbank, glorot_normal, glorot_uniform, he_normal, he_uniform, identity,"
+    " lecun_normal, lecun_uniform, load_txt_file, ones, orthogonal, random_normal, random_uniform, random_uniform_abs,"
+    " truncated_normal, uniform_unit_scaling, variance_scaling, variance_scaling_non_zero, xavier, zeros"
+)
 LOSS_OPTIONS = (
     "  Its options: custom_inv_norm_factor, custom_norm_factor, debug_dump, fake_upper_bound, focal_loss_factor,"
     " input_type, label_smoothing, label_smoothing_gaussian, safe_log_opts, scale, use_flatten_frames, use_fused,"
@@ -30,9 +36,15 @@ LOSS_OPTIONS = (
 )
 
 
-def message(network: dict[str, Any], **options: Any) -> str:
+def message(network: dict[str, Any], extern_data: dict[str, Any] | None = None) -> str:
+    """
+    :param network: that cannot be built
+    :param extern_data: EXTERN_DATA by default
+    :return: what the user reads. Programs around configs catch it as an AssertionError
+    """
     with pytest.raises(UserError) as info:
-        Net(network, EXTERN_DATA, train=True, **options)
+        Net(network, extern_data or EXTERN_DATA, train=True)
+    assert isinstance(info.value, AssertionError)
     return str(info.value)
 
 
@@ -47,8 +59,8 @@ TABLE = {
 network["output"]: unknown layer class 'linaer'. Did you mean "linear"?""",
     ),
     "class that is not there yet": (
-        one(**{"class": "generic_attention"}),
-        """network["output"]: unknown layer class 'generic_attention': it is not supported yet""",
+        one(**{"class": "choice"}),
+        """network["output"]: unknown layer class 'choice': it is not supported yet""",
     ),
     "no class": ({"output": {"from": "data"}}, 'network["output"]: option "class" is missing'),
     "class, misspelt": (
@@ -126,8 +138,8 @@ network["output"] (loss 'ce'): Expected output dim is 3 (that of the target 'cla
     ),
     "unknown loss": (
         {"output": {**SOFTMAX, "loss": "cee"}},
-        """network["output"]: unknown loss class 'cee'. Did you mean "ce"? Losses: as_is, ce, ctc,\
- edit_distance, mse""",
+        """network["output"]: unknown loss class 'cee'. Did you mean "ce"? Losses: %s"""
+        % ", ".join(get_loss_class_name_list()),
     ),
     "unknown loss options": (
         {"output": {**SOFTMAX, "loss_opts": {"label_smothing": 0.1, "x": 1}}},
@@ -159,11 +171,24 @@ loss_opts: option "x" is unknown to loss "ce".
         {"output": {**LINEAR, "forward_weights_init": numpy.zeros((2, 2))}},
         """network["output"] (class 'linear'): initial value has shape (2, 2), but the parameter (4, 3)""",
     ),
+    "initialiser": (
+        {"output": {**LINEAR, "forward_weights_init": "glorot_unifrom"}},
+        """network["output"] (class 'linear'): unknown initialiser 'glorot_unifrom'. Did you mean "glorot_uniform" or\
+ "glorot_normal"? """
+        + INITIALISERS,
+    ),
+    "initialiser with options": (
+        {"output": {**LINEAR, "forward_weights_init": "variance_scaling_initialiser(scale=0.78)"}},
+        """network["output"] (class 'linear'): initialiser 'variance_scaling_initialiser(scale=0.78)': NameError: name\
+ 'variance_scaling_initialiser' is not defined. Did you mean "variance_scaling_initializer" or\
+ "variance_scaling_non_zero_initializer" or "variance_scaling_non_zero"? """
+        + INITIALISERS,
+    ),
     "initialiser class": (
         {"output": {**LINEAR, "forward_weights_init": {"class": "VarianceScalin"}}},
         """network["output"] (class 'linear'): initialiser {'class': 'VarianceScalin'}: unknown class\
  'VarianceScalin'. Did you\
- mean "VarianceScaling"?""",
+ mean "VarianceScaling" or "VarianceScalingNonZero"?""",
     ),
     "kind": (
         one(**{"class": "combine", "kind": "ad", "from": ["data", "data"]}),
@@ -173,9 +198,9 @@ loss_opts: option "x" is unknown to loss "ce".
     ),
     "eval that fails": (
         one(**{"class": "eval", "eval": "tf.foo(source(0))"}),
-        """network["output"] (class 'eval'): eval failed: AttributeError: neither tensorflow nor tensorflow.compat.v1\
- has 'foo'
-  tf.foo(source(0))""",
+        """network["output"] (class 'eval'): eval failed: AttributeError: module 'tensorflow' has no attribute 'foo'
+  tf.foo(source(0))
+  ^^^^^^""",
     ),
     "eval that is no expression": (
         one(**{"class": "eval", "eval": "source(0) +* 2"}),
@@ -207,6 +232,14 @@ loss_opts: option "x" is unknown to loss "ce".
         one(**{**MEAN, "axis": "tiem"}),
         """network["output"] (class 'reduce'): data_output: invalid axis mode 'tiem'. Its axes: [B,\
  T|'time:var:extern_data:data'[B], F|F'feature:data'(4)]""",
+    ),
+    "ambiguous axis": (
+        {
+            "output": {**MEAN, "axis": "stag:split", "from": "s"},
+            "s": {"class": "split_dims", "axis": "F", "dims": (2, 2, -1), "from": "data"},
+        },
+        """network["output"] (class 'reduce'): s_output: axis 'stag:split': 2 axes match. Its axes: [B,\
+ T|'time:var:extern_data:data'[B], 's:split0'(2), 's:split1'(2), F|F's:split2'(1)]""",
     ),
     "no time axis": (
         {"output": {**MEAN, "from": "m"}, "m": MEAN},
@@ -286,6 +319,13 @@ def test_message(what: str) -> None:
     assert message(network) == expected
 
 
+def test_loss_without_a_target() -> None:
+    """Neither the layer nor the data has one."""
+    assert message({"output": SOFTMAX}, {"data": {"dim": 4}}) == (
+        """network["output"]: target 'classes' (the default) is neither a layer nor a data key. Data keys: data"""
+    )
+
+
 def test_unknown_options_of_all_layers_at_once() -> None:
     """The options of a class are listed once."""
     text = message({"output": {**LINEAR, "with_baes": 1, "foo": 2, "from": "b"}, "b": {**LINEAR, "n_outt": 3}})
@@ -327,6 +367,7 @@ def test_function_of_a_user_that_fails_is_shown_with_its_place() -> None:
     assert text.startswith(
         """network["output"] (class 'eval'): eval failed: RuntimeError: no idea what to do with data_output
   f(source(0, as_data=True))
+  ^^^^^^^^^^^^^^^^^^^^^^^^^^
   File \""""
         + __file__
     )

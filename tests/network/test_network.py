@@ -6,6 +6,8 @@ import numpy
 import pytest
 
 import returnn.network.construct as construct
+from returnn.layers.base import LayerBase
+from returnn.network import Network
 from returnn.tensor import Dim, VerifyOutShapeException, batch_dim
 from returnn.tf.compat import tf
 
@@ -40,7 +42,7 @@ def test_only_what_is_needed_is_built() -> None:
         "unused": {"class": "linear", "n_out": 5, "activation": None, "from": "data"},
     }
     with Net(network, EXTERN_DATA, train=True) as net:
-        assert sorted(net.layers) == ["data", "l1", "output"]
+        assert sorted(net.layers) == ["data", "data:classes", "l1", "output"]
         assert net.param_shapes() == {"l1/W": [4, 5], "l1/b": [5], "output/W": [5, 3], "output/b": [3]}
         assert [var.op.name for var in net.net.get_saveable_params_list()] == [*net.param_shapes(), "global_step"]
         assert net.net.get_num_params() == 43
@@ -223,16 +225,16 @@ def test_a_layer_is_never_its_own_target() -> None:
 def test_a_chain_of_3000_layers_builds() -> None:
     """No recursion; each layer is tried twice: once to find out what it needs, once when that is there."""
     tried = []
-    original = construct._construct
+    original = construct.construct_layer
 
-    def counted(net: object, name: str) -> object:
+    def counted(net: Network, name: str) -> LayerBase:
         tried.append(name)
         return original(net, name)
 
     names = ["data", *("l%i" % i for i in range(3000)), "output"]
     network = {name: {"class": "copy", "from": source} for source, name in zip(names, names[1:], strict=False)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(construct, "_construct", counted)
+        patch.setattr(construct, "construct_layer", counted)
         with Net(network) as net:
             assert len(net.layers) == 3002
     assert len(tried) <= 2 * 3001

@@ -7,11 +7,13 @@ from typing import Any
 import numpy
 import pytest
 
+import returnn.frontend as rf
 from returnn.config import Config
 from returnn.layers.base import LayerBase
 from returnn.layers.registry import register_layer_class
 from returnn.network import Network
 from returnn.network.errors import NetworkLayerException
+from returnn.tensor import Tensor
 from returnn.tensor.numpy_backend import backend
 from returnn.util.errors import UserError
 
@@ -100,7 +102,7 @@ def test_lengths_that_differ_are_named() -> None:
     layer = {"class": "softmax", "from": "data", "loss": "ce", "target": "classes"}
     net = make({"output": layer}, train_flag=True)
     feed = {**FEED, "classes": LABELS["classes"][:, :2], "classes:size1": numpy.array([2, 2], "int32")}
-    with pytest.raises(UserError, match=r"target classes are not those of the output.*\[2, 2\]"):
+    with pytest.raises(UserError, match=r"(?s)target classes are not those of the output.*\[2 2\]"):
         with net.step(feed, train=True):
             net.get_objective()
 
@@ -115,6 +117,79 @@ def test_another_dict_after_one_that_failed() -> None:
     with net.step(FEED, train=False):
         assert net.layers["output"].output.raw_tensor.tolist() == X.tolist()
     assert set(net.layers) == {"data", "output"}
+
+
+def test_a_dict_that_failed_takes_nothing_from_the_one_before() -> None:
+    net = make({"output": {"class": "copy", "from": "data"}})
+    with pytest.raises(NetworkLayerException):
+        net.construct_from_dict({"b": {"class": "linear", "n_out": 2, "from": "data", "dropout": 2, "loss": "mse"}})
+    assert list(net.layers_desc) == ["output"]
+    with net.step(FEED, train=False):
+        assert net.layers["output"].output.raw_tensor.tolist() == X.tolist()
+
+
+def test_nothing_of_a_step_is_left() -> None:
+    """No values; flag and numbers of the step as they were; and a layer that is added then is computed in the next."""
+    net = make({"output": {"class": "linear", "n_out": 2, "from": "data", "loss": "mse", "target": "data"}})
+    train_flag = net.train_flag
+    with net.step(FEED, train=True, global_train_step=7, epoch_step=3):
+        assert net.train_flag is True and (net.step_for_noise(), net.get_epoch_step()) == (7, 3)
+    assert net.train_flag is train_flag and (net.step_for_noise(), net.get_epoch_step()) == (0, 0)
+    assert all(layer.output.raw_tensor is None for layer in net.layers.values())
+    assert net.extern_data.data["data"].raw_tensor is None and not net.has_values
+    net.construct_layer({"more": {"class": "reduce", "mode": "max", "axis": "T", "from": "data"}}, "more")
+    with net.step(FEED, train=False):
+        assert net.layers["more"].output.raw_tensor.tolist() == [[3, 4], [9, 10]]
+
+
+class Keeps(LayerBase):
+    """Counts the steps, in what a step leaves for the next one, and in a parameter."""
+
+    layer_class = "keeps"
+
+    def compute(self, x: Tensor) -> Tensor:
+        var = self.param("count", [], trainable=False)
+        if self.has_values:
+            kept = rf.get_run_ctx().kept
+            kept["count"] = kept.get("count", 0) + 1
+            self.network.register_update(self.params["count"], kept["count"], only_in_training=False)
+        return x + var
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_step_that_fails_changes_nothing(error: type[BaseException]) -> None:
+    """Neither parameters nor what is kept, and the next one is the first."""
+    net = make({"output": {"class": Keeps, "from": "data"}})
+    count = net.param_store.named()["output/count"]
+    with pytest.raises(error), net.step(FEED, train=True, global_train_step=7):
+        raise error("in the middle")
+    assert count == 0 and net.train_flag is False and net.step_for_noise() == 0 and not net.has_values
+    assert net.layers["output"].output.raw_tensor is None and rf.get_run_ctx().kept == {}
+    for number in (1, 2):
+        with net.step(FEED, train=False):
+            assert net.layers["output"].output.raw_tensor.tolist() == (X + number - 1).tolist()
+        assert count == number
+
+
+def test_a_step_within_a_step_is_refused() -> None:
+    net = make({"output": {"class": "copy", "from": "data"}})
+    with net.step(FEED, train=False):
+        with pytest.raises(RuntimeError, match="a step within a step"), net.step(FEED, train=False):
+            pass
+        assert net.layers["output"].output.raw_tensor is not None
+
+
+def test_variables_of_users_are_for_graphs_only() -> None:
+    class WithVariable(LayerBase):
+        layer_class = "with_variable"
+
+        def __init__(self, **kwargs: Any):
+            super().__init__(**kwargs)
+            with self.var_creation_scope():
+                pass
+
+    with pytest.raises(NetworkLayerException, match=r"var_creation_scope\(\) is for layers in TensorFlow graphs only"):
+        make({"output": {"class": WithVariable, "from": "data", "n_out": 2}})
 
 
 def test_layer_that_computes_in_init_is_refused() -> None:

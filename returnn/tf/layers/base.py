@@ -3,6 +3,15 @@
 from returnn.layers.base import LayerBase
 from returnn.layers.loss import Loss
 from returnn.layers.reuse_params import ReuseParams
-from returnn.layers.source import DataNotAvailableLayer, InternalLayer
+from returnn.layers.search_choices import SearchChoices
+from returnn.layers.source import DataNotAvailableLayer, InternalLayer, WrappedInternalLayer
 
-__all__ = ["DataNotAvailableLayer", "InternalLayer", "LayerBase", "Loss", "ReuseParams"]
+__all__ = [
+    "DataNotAvailableLayer",
+    "InternalLayer",
+    "LayerBase",
+    "Loss",
+    "ReuseParams",
+    "SearchChoices",
+    "WrappedInternalLayer",
+]

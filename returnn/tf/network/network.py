@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
 
 from returnn.config import Config
+from returnn.engine.checkpoint_files import strip_checkpoint_suffix
+from returnn.frontend.init import Computed, ParamInit
 from returnn.layers.base import LayerBase
+from returnn.layers.param_noise import has_noise, with_noise
 from returnn.layers.reuse_params import ReuseParams, WantedParam
 from returnn.network import Network
-from returnn.network.network import is_zero
+from returnn.network.objective import is_zero
+from returnn.network.scopes import op_scope
+from returnn.network.step import InnerSteps
 from returnn.tensor import Dim, Tensor
 from returnn.tf.backend import backend
+from returnn.tf.checkpoint import checkpoint_exists
 from returnn.tf.compat import tf, v1
 from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
 
+from .checkpoint_loader import CustomCheckpointLoader
 from .extern_data import ExternData
 from .param_values import ParamValues
+from .post_init import run_custom_post_inits
 
 
 class TFNetwork(Network, ParamValues):
@@ -30,26 +40,38 @@ class TFNetwork(Network, ParamValues):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        outside = self.parent_net
+        outside = self.outer_net
         if isinstance(outside, TFNetwork):
             self.global_train_step_var = outside.global_train_step_var
             self.global_train_step = outside.global_train_step
             self._post_control_dependencies = outside._post_control_dependencies
+            self._loads_on_init = outside._loads_on_init
+            self._image_summaries = outside._image_summaries
         else:
             self._epoch_step: Any = None
             self.global_train_step_var = _global_step_var()
             # read once, before the updater counts on
             self.global_train_step = self.global_train_step_var.read_value()
             self._post_control_dependencies: list[Any] = []
+            self._image_summaries: list[Any] = []
+            self._random_state_var: Any = None
+            self._loads_on_init: list[Callable[[Any], None]] = []
         self._fetches: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.loaded_params = set()
 
     def _extern_data_from_config(self) -> ExternData:
         extern_data = ExternData()
         extern_data.init_from_config(self._config, auto_create_placeholders=True)
         return extern_data
 
+    def ops_of_layer(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        return v1.name_scope(op_scope(self.name_prefix + name) + "/")
+
     def step_for_noise(self) -> Any:
         return self.global_train_step
+
+    def value_at_start(self, layer: LayerBase) -> ParamInit:
+        return Computed(layer.output.raw_tensor)
 
     def make_seq_info(self, key: str) -> None:
         super().make_seq_info(key)
@@ -59,12 +81,6 @@ class TFNetwork(Network, ParamValues):
         root_data = self.get_root_network().extern_data
         placeholder = getattr(root_data, "batch_dim_placeholder", None)
         return super().get_data_batch_dim() if placeholder is None else placeholder
-
-    def get_seq_tags(self) -> Any:
-        """
-        :return: string [batch]
-        """
-        return self.get_extern_data("seq_tag").raw_tensor
 
     def get_epoch_step(self) -> Any:
         """
@@ -80,7 +96,7 @@ class TFNetwork(Network, ParamValues):
 
     @contextlib.contextmanager
     def var_creation_scope(self, layer: LayerBase) -> Iterator[None]:
-        prefix = layer.scope + "/" if layer.scope else ""
+        prefix = layer.get_absolute_name_scope_prefix()
 
         def get_variable(getter: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
             def create(full_name: str) -> tuple[Any, Any]:
@@ -107,13 +123,23 @@ class TFNetwork(Network, ParamValues):
             yield
 
     def add_param_of_layer(
-        self, layer: LayerBase, param: Any, *, trainable: bool | None, saveable: bool
-    ) -> tuple[str, Any]:
+        self,
+        layer: LayerBase,
+        param: Any,
+        *,
+        trainable: bool | None,
+        saveable: bool,
+        axes_split_info: list[list[int]] | None,
+        critical: bool,
+    ) -> Any:
+        if not isinstance(param, tf.Variable):  # from reuse_params
+            return param
         name = param.name.rsplit(":", 1)[0]
-        prefix = layer.scope + "/" if layer.scope else ""
+        prefix = layer.get_absolute_name_scope_prefix()
+        is_own = name.startswith(prefix)
         store = self.param_store
         if name not in store:
-            if not name.startswith(prefix):
+            if not is_own:
                 raise ConfigError(
                     "add_param: the variable %r is not in the scope %r of the layer: make it within"
                     " self.var_creation_scope()" % (name, layer.scope)
@@ -128,7 +154,20 @@ class TFNetwork(Network, ParamValues):
                 trainable=trainable and layer.trainable and self.enclosing_trainable(),
                 saveable=saveable,
             )
-        return name[len(prefix) :] if name.startswith(prefix) else name, param
+        param.RETURNN_non_critical_for_restore = not critical
+        key = name[len(prefix) :] if is_own else name
+        if is_own:
+            layer.own_param(key, param, trainable=trainable, axes_split_info=axes_split_info)
+        return with_noise(layer, key, self.param_tensor(param)).raw_tensor if has_noise(layer) else param
+
+    def create_param(
+        self, name: str, shape: Sequence[int], dtype: str, *, init: Any, trainable: bool, device: str | None = None
+    ) -> tuple[Any, Any]:
+        with _device(device):
+            return super().create_param(name, shape, dtype, init=init, trainable=trainable)
+
+    def use_random_state(self) -> None:
+        self.get_root_network()._random_state_var = _random_state_var(self.seed_for_noise())
 
     # ---- checks
 
@@ -138,8 +177,7 @@ class TFNetwork(Network, ParamValues):
             ops = layer.control_dependencies_on_output(layer)
             with tf.control_dependencies(list(ops) if isinstance(ops, (list, tuple)) else [ops]):
                 output.raw_tensor = tf.identity(output.raw_tensor)
-        if not layer.allow_inf_in_output and output.dtype.startswith("float"):
-            output.raw_tensor = self.check_numerics(output.raw_tensor, "output of layer %r" % layer.get_absolute_name())
+        super().finish_layer(layer)
 
     def check_numerics(self, raw: Any, what: str) -> Any:
         if not self._config.bool("debug_add_check_numerics_on_output", False):
@@ -166,9 +204,13 @@ class TFNetwork(Network, ParamValues):
 
     # ---- operations of each step
 
+    def draw_images(self, name: str, images: Any, *, max_outputs: int) -> None:
+        with v1.name_scope(None):
+            self._image_summaries.append(v1.summary.image(name, images, max_outputs=max_outputs, collections=[]))
+
     def register_update(self, var: Any, raw_value: Any, *, only_in_training: bool) -> None:
         flag = self.train_flag
-        if only_in_training and flag is False:
+        if not self.has_values or (only_in_training and flag is False):
             return
         if only_in_training and flag is not True:
             value = tf.where(flag, raw_value, var.read_value())
@@ -181,6 +223,9 @@ class TFNetwork(Network, ParamValues):
         """
         :param ops: run in each step
         """
+        if isinstance(self._steps, InnerSteps):  # from outside, one cannot run what is within a conditional
+            self._steps.add_ops(ops)
+            return
         for op in ops:
             v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, op)
         self._post_control_dependencies.extend(ops)
@@ -193,15 +238,40 @@ class TFNetwork(Network, ParamValues):
 
     def get_saveable_params_list(self) -> list[Any]:
         """
-        :return: what a checkpoint holds: parameters and ``global_step``
+        :return: what a checkpoint holds: parameters, ``global_step``, and, if parameters get noise, a random state
         """
-        return [*self.param_store.variables(saveable=True), self.global_train_step_var]
+        random_state = self.get_root_network()._random_state_var
+        variables = [*self.param_store.variables(saveable=True), self.global_train_step_var]
+        return variables if random_state is None else [*variables, random_state]
 
     def initialize_params(self, session: Any) -> None:
         """
         :param session: its graph has the parameters
         """
-        session.run([var.initializer for var in [*self.get_params_list(), self.global_train_step_var]])
+        variables = {var.op.name: var for var in [*self.get_params_list(), *self.get_saveable_params_list()]}
+        session.run([var.initializer for var in variables.values()])
+        for load in self._loads_on_init:
+            load(session)
+        run_custom_post_inits(self.get_params_list(), session)
+
+    def load_params_on_init(self, layer: LayerBase, opts: dict[str, Any]) -> None:
+        known = inspect.signature(CustomCheckpointLoader).parameters
+        unknown = sorted(key for key in opts if key not in known)
+        if unknown or "filename" not in opts:
+            text = (
+                "option %r is unknown.%s" % (unknown[0], did_you_mean(unknown[0], known)) if unknown else "no filename."
+            )
+            raise ConfigError("load_on_init: %s Options: %s" % (text, ", ".join(known)))
+        filename = strip_checkpoint_suffix(opts["filename"])
+        if not checkpoint_exists(filename):
+            raise ConfigError("load_on_init: there is no checkpoint %r" % filename)
+
+        def load(session: Any) -> None:  # later, as further layers inside may be built yet
+            params = list(layer.params.values())
+            loader_opts = {"params_prefix": layer.scope + "/", "saveable_params": params, **opts}
+            CustomCheckpointLoader(**loader_opts).load_now(session)
+
+        self._loads_on_init.append(load)
 
     def get_fetches_dict(
         self,
@@ -215,7 +285,8 @@ class TFNetwork(Network, ParamValues):
         :param config: of the network by default
         :param should_train: whether this is for a training step; by default if the train flag is not False
         :param should_eval: fetch losses; by default as the network has it
-        :param with_summary: also ``summary``: name -> value to draw, beside the others
+        :param with_summary: also ``summary``: name -> value to draw, beside the others; and ``image_summaries``, if
+            there are any: serialised
         :param with_size: lengths of all used data keys, as ``size:KEY:AXIS``
         :return: ``loss`` (objective), ``cost:NAME`` (sum, not scaled), ``error:NAME``, ``loss_norm_factor:NAME``, ..
         """
@@ -227,6 +298,8 @@ class TFNetwork(Network, ParamValues):
                 self._fetches[key] = self._make_fetches(should_train, should_eval, with_size)
                 if with_summary and (should_train or should_eval):
                     self._fetches[key]["summary"] = self._make_summary(should_train)
+                    if self._image_summaries:
+                        self._fetches[key]["image_summaries"] = self._image_summaries
         return dict(self._fetches[key])
 
     def _make_fetches(self, should_train: bool, should_eval: bool, with_size: bool) -> dict[str, Any]:
@@ -269,6 +342,33 @@ class TFNetwork(Network, ParamValues):
         if error is not None:
             fetches["error:" + holder.name] = error
         fetches["loss_norm_factor:" + holder.name] = tf.convert_to_tensor(holder.get_norm_factor())
+
+
+def _device(name: str | None) -> contextlib.AbstractContextManager[Any]:
+    """
+    :param name: option ``param_device``: "CPU", "gpu:1", "/job:x/device:CPU:0"
+    """
+    if not name:
+        return contextlib.nullcontext()
+    return tf.device(name if name.startswith("/") else "/device:" + (name if ":" in name else name + ":*"))
+
+
+def _random_state_var(seed: int) -> Any:
+    """
+    The state of a random generator (Philox: counter, counter, key). Noise is stateless here, so nothing changes it. It
+    is there for programs that need it in a checkpoint to go on from.
+    """
+    no_scope = v1.VariableScope(v1.AUTO_REUSE, name="")  # also no function that gives variables of users' layers
+    with v1.variable_scope(no_scope, auxiliary_name_scope=False), tf.init_scope():
+        var = v1.get_variable(
+            "global_random_generator/random_generator/StateVar",
+            (3,),
+            tf.int64,
+            initializer=v1.constant_initializer([0, 0, seed]),
+            trainable=False,
+        )
+    var.RETURNN_non_critical_for_restore = True
+    return var
 
 
 def _global_step_var() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,13 @@ import numpy
 
 from returnn.engine.checkpoint_files import strip_checkpoint_suffix
 from returnn.log import log
-from returnn.tf.checkpoint import CheckpointSaver, assign_values, check_fits, read_checkpoint
+from returnn.network.param_import import ImportResult, check_copy_mode, copy_param, match_params, report_lines
+from returnn.tf.checkpoint import CheckpointSaver, assign_values, read_checkpoint
 from returnn.tf.compat import tf, v1
 from returnn.util.errors import UserError
 from returnn.util.suggest import did_you_mean
+
+from .checkpoint_loader import ParamsDoNotFitError, log_report, param_info
 
 if TYPE_CHECKING:
     from returnn.config import Config
@@ -36,6 +39,8 @@ class ParamValues:
     """What a network on a TensorFlow graph can do with the values of its parameters. A session comes with each call."""
 
     _saver: CheckpointSaver | None = None
+    loaded_params: set[str]
+    """Names of parameters whose values are from another model: a checkpoint of this one does not overwrite them."""
 
     if TYPE_CHECKING:  # what the network has
         global_train_step_var: tf.Variable
@@ -79,10 +84,52 @@ class ParamValues:
         :raises UserError: they do not fit; then nothing is set
         """
         print("loading weights from %s" % filename, file=log.v2)
-        variables = self.get_saveable_params_list()
+        importing = self._layers_that_import()
+        left_alone = self.loaded_params | {var.op.name for layer in importing for var in layer.params.values()}
+        variables = [var for var in self.get_saveable_params_list() if var.op.name not in left_alone]
+        result = match_params([param_info(var) for var in variables], values)
+        others = left_alone.union(*(_names_below(layer.scope, values) for layer in importing))
+        result.unused = {name: value for name, value in result.unused.items() if name not in others}
+        self._check_fits(result, filename)
+        assign_values(session, result.values, variables)
+        for layer in importing:
+            self._import_by_layer(layer, values, session)
+
+    def _check_fits(self, result: ImportResult, filename: str) -> None:
+        what = "checkpoint %r" % filename
+        not_by_name = [param.name for param in result.missing] + sorted(result.renamed)
+        if not_by_name:
+            text = ", ".join(not_by_name[:10]) + (", .. (%i)" % len(not_by_name) if len(not_by_name) > 10 else "")
+            print("load_params_from_file: some variables not found: %s" % text, file=log.v2)
         ignore_missing = self.get_config().bool("load_ignore_missing_vars", False)
-        check_fits(values, variables, filename=filename, ignore_missing=ignore_missing)
-        assign_values(session, values, variables)
+        if not result.other_shape and (ignore_missing or not result.missing):
+            log_report(result, what=what)
+            return
+        lines = ["Exiting now because model cannot be loaded.", f"The {what} is of another network:"]
+        lines += report_lines(result, what=what)
+        lines.append("Load a checkpoint of this network, or change the network back, or choose another model name.")
+        if not result.other_shape:
+            lines.append("With load_ignore_missing_vars = True the missing ones keep their initial values.")
+        raise ParamsDoNotFitError("\n".join(lines))
+
+    def _layers_that_import(self) -> list[LayerBase]:
+        return [layer for _, layer in self.all_layers() if layer.custom_param_importer is not None and layer.params]
+
+    def _import_by_layer(self, layer: LayerBase, values: Mapping[str, numpy.ndarray], session: v1.Session) -> None:
+        """The option ``custom_param_importer``: a function, or how to copy values of another shape."""
+        importer, prefix = layer.custom_param_importer, layer.scope + "/"
+        own = {name[len(prefix) :]: values[name] for name in _names_below(layer.scope, values)}
+        if callable(importer):
+            importer(layer=layer, values_dict=own, session=session)
+            return
+        check_copy_mode(importer)
+        copied = {}
+        for name, var in layer.params.items():
+            if name in own:
+                copied[var.op.name] = copy_param(own[name], session.run(var), mode=importer, name=var.op.name)
+            else:
+                print("custom_param_importer: %s is not in the file" % var.op.name, file=log.v2)
+        assign_values(session, copied, list(layer.params.values()))
 
     # By layer
 
@@ -135,6 +182,10 @@ class ParamValues:
 
     def _params_by_layer(self) -> dict[str, dict[str, tf.Variable]]:
         return {path: dict(layer.params) for path, layer in self.all_layers()}
+
+
+def _names_below(scope: str, values: Iterable[str]) -> list[str]:
+    return [name for name in values if name.startswith(scope + "/")]
 
 
 def _unknown(layer: str, name: str, known: Mapping[str, Mapping[str, Any]]) -> str:
