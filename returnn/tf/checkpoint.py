@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy
 
-from returnn.log import log
 from returnn.tf.compat import tf, v1
 from returnn.util.errors import UserError
 from returnn.util.files import remove_file, rename_durable, retry_on_disk_full, temp_path
@@ -29,9 +28,6 @@ from returnn.util.files import remove_file, rename_durable, retry_on_disk_full, 
 INDEX_SUFFIX = ".index"
 META_SUFFIX = ".meta"
 DATA_SUFFIX = ".data-00000-of-00001"
-
-_MAX_NAMES_IN_MESSAGE = 20
-
 
 _SIGNS_OF_DAMAGE = re.compile(
     r"checksum|sstable|corrupt|data loss|truncated|fewer bytes|less bytes|parse", re.IGNORECASE
@@ -181,61 +177,6 @@ def assign_values(session: v1.Session, values: Mapping[str, numpy.ndarray], vari
             initializers.append(var.initializer)
         session.run(initializers, feed)
         todo = later
-
-
-def check_fits(
-    values: Mapping[str, numpy.ndarray],
-    variables: Sequence[tf.Variable],
-    *,
-    filename: str,
-    ignore_missing: bool = False,
-) -> None:
-    """
-    Compares the names, shapes and types of a checkpoint with those of the network, all of them, before anything is set.
-
-    What only the file has is noted in the log.
-
-    :param values: variable name -> value, of the checkpoint
-    :param variables: of the network
-    :param filename: for messages
-    :param ignore_missing: variables that the file lacks are logged, not an error
-    :raises UserError: lists everything that does not fit
-    """
-    by_name = {var.op.name: var for var in variables}
-    missing = ["%s %s" % (name, tuple(var.shape)) for name, var in sorted(by_name.items()) if name not in values]
-    other = [
-        "%s: file %s %s, network %s %s"
-        % (name, values[name].shape, values[name].dtype, tuple(var.shape), var.dtype.base_dtype.name)
-        for name, var in sorted(by_name.items())
-        if name in values
-        and (values[name].shape != tuple(var.shape) or values[name].dtype != var.dtype.base_dtype.as_numpy_dtype)
-    ]
-    extra = ["%s %s" % (name, value.shape) for name, value in sorted(values.items()) if name not in by_name]
-    if other or (missing and not ignore_missing):
-        lines = ["Exiting now because model cannot be loaded.", f"The checkpoint {filename!r} is of another network:"]
-        lines += _listed("missing in the file", missing)
-        lines += _listed("of other shape or type", other)
-        lines += _listed("only in the file", extra)
-        lines.append("Load a checkpoint of this network, or change the network back, or choose another model name.")
-        if missing and not other:
-            lines.append("With load_ignore_missing_vars = True the missing ones keep their initial values.")
-        raise UserError("\n".join(lines))
-    for line in _listed("Note: missing in the checkpoint, so these keep their initial values", missing, indent=""):
-        print(line, file=log.v2)
-    for line in _listed("Note: only in the checkpoint, not in the network", extra, indent=""):
-        print(line, file=log.v3)
-
-
-def _listed(title: str, items: Sequence[str], *, indent: str = "  ") -> list[str]:
-    """
-    :return: lines; none if there are no items
-    """
-    if not items:
-        return []
-    lines = [f"{indent}{title} ({len(items)}):", *(f"{indent}  {item}" for item in items[:_MAX_NAMES_IN_MESSAGE])]
-    if len(items) > _MAX_NAMES_IN_MESSAGE:
-        lines.append(f"{indent}  ... and {len(items) - _MAX_NAMES_IN_MESSAGE} more")
-    return lines
 
 
 def write_checkpoint_state(prefix: str) -> None:

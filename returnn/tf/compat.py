@@ -13,10 +13,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 
+from . import tf1_names
+
 v1 = tf.compat.v1
 
 v1.disable_eager_execution()
 v1.disable_control_flow_v2()
 v1.enable_resource_variables()
+tf1_names.install()
 
 __all__ = ["tf", "v1"]

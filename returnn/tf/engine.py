@@ -42,6 +42,7 @@ from returnn.tf.eval_per_seq import PerSeqScores
 from returnn.tf.forward import forward_single, forward_to_hdf
 from returnn.tf.network import TFNetwork
 from returnn.tf.network_graph import NetworkGraph, Values
+from returnn.tf.preload import files_to_preload, preload
 from returnn.tf.runner import CancelTrainingException, Runner
 from returnn.tf.scores import format_score
 from returnn.tf.single import get_specific_feed_dict, run_single
@@ -196,7 +197,7 @@ class Engine(EngineBase):
 
     @staticmethod
     def _data_keys(network: TFNetwork, dataset: Dataset, *, eval: bool) -> set[str]:
-        keys = set(network.used_data_keys)
+        keys = network.get_used_data_keys()
         if eval:
             return keys
         extern_data = network.extern_data.data
@@ -297,16 +298,19 @@ class Engine(EngineBase):
             self.epoch = self.start_epoch
         else:
             self.epoch = epoch or (1 if filename is None else 0)
+        trains = config.value("task", "train") in _TASKS_THAT_TRAIN
+        to_preload = files_to_preload(config, training=trains, first_epoch=self.epoch == 1)
         if config.typed_value("extern_data") is None and not config.has("num_outputs"):
             dataset = dataset or self.train_data or next(iter(self.eval_datasets.values()), None)
             if dataset is not None:
                 set_config_extern_data_from_dataset(config, dataset)
         net_dict = config.typed_value("network")
-        if not isinstance(net_dict, dict):
+        if not isinstance(net_dict, dict | list):
             raise ConfigError(f"The config needs network = {{...}}, a dict of layers, but it is {net_dict!r}.")
-        self._build(net_dict_post_proc(dict(net_dict)) if net_dict_post_proc else net_dict)
+        self._build(net_dict_post_proc(net_dict.copy()) if net_dict_post_proc else net_dict)
+        preload(to_preload, self.graph.network, self.graph.session)
         if filename is None:
-            if config.value("task", "train") not in _TASKS_THAT_TRAIN:
+            if not trains:
                 print("No model will be loaded. Randomly initializing model.", file=log.v2)
         else:
             self.graph.set_model_values(values, filename=filename)

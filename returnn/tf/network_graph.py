@@ -113,8 +113,11 @@ class NetworkGraph:
             self.session.run([var.initializer for var in others])
 
     def close(self) -> None:
-        """Closes the session."""
-        self.session.close()
+        """Closes the session, and before that the files that layers write."""
+        try:
+            self.network.call_graph_reset_callbacks()
+        finally:
+            self.session.close()
 
     def is_recurrent(self) -> bool:
         """

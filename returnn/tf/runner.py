@@ -20,7 +20,7 @@ from returnn.log import log
 from returnn.tensor import Tensor
 from returnn.tf.compat import tf
 from returnn.tf.data_pipeline import FeedDictDataProvider
-from returnn.tf.exception_help import error_of_lengths, print_step_info, short_repr, tf_error_text
+from returnn.tf.exception_help import error_of_lengths, help_on_tf_exception, short_repr, tf_error_text
 from returnn.tf.progress import ProgressReport
 from returnn.tf.scores import ScoreAccumulator, Stats
 from returnn.tf.summaries import EventLog
@@ -74,6 +74,7 @@ class Runner:
         self._train = train
         self._eval = eval
         self._train_flag = train if train_flag is None else train_flag
+        self._fetches: dict[str, Any] = {}
         self._extra_fetches = dict(extra_fetches or {})
         self._extra_fetches_callback = extra_fetches_callback
         self.cancel_flag = False
@@ -145,7 +146,7 @@ class Runner:
         self, provider: FeedDictDataProvider, events: EventLog, progress: ProgressReport, info: _StepInfo
     ) -> None:
         graph, session = self.engine.graph, self.engine.graph.session
-        fetches = self._make_fetches()
+        fetches = self._fetches = self._make_fetches()
         step_offset = graph.get_global_train_step()
         while provider.have_more_data():
             if self.cancel_flag:
@@ -164,7 +165,11 @@ class Runner:
                 step_secs=time.monotonic() - step_start,
                 complete_frac=info.meta["complete_frac"],
             )
-            events.add(_summaries(eval_info, fetched.get("summary", {})), step=step_offset + info.step)
+            events.add(
+                _summaries(eval_info, fetched.get("summary", {})),
+                step=step_offset + info.step,
+                serialized=fetched.get("image_summaries", ()),
+            )
             self._call_extra_fetches_callback(fetched)
             info.step += 1
         if not provider.have_reached_end():
@@ -265,7 +270,16 @@ class Runner:
             print("TensorFlow exception:", tf_error_text(exc), file=log.v1)
         print("Exception %s in step %r. (pid %i)" % (short_repr(exc), info.step, os.getpid()), file=log.v1)
         if not isinstance(exc, UserError) and info.meta is not None:
-            print_step_info(info.meta, info.feed_dict, file=log.v2)
+            help_on_tf_exception(
+                self.engine.graph.session,
+                exc,
+                self._fetches,
+                info.feed_dict,
+                info.meta,
+                file=log.v2,
+                network=self.engine.network,
+                dump_file="failed-step.pid%i.txt" % os.getpid(),
+            )
 
     def _failed(self, exc: BaseException, info: _StepInfo) -> None:
         self.run_exception = exc

@@ -1,8 +1,8 @@
 """TensorBoard event files: the scalars of each step, written from values that were fetched anyway.
 
-There are no summary ops in the graph, and a file is made when there is something to write. It is written by whoever
-adds to it, not by a thread: a full disk costs the events, never the training. Beside the events of a training stands
-what the run was: a few lines, and a copy of its config.
+There are no summary ops in the graph, but for images, and a file is made when there is something to write. It is
+written by whoever adds to it, not by a thread: a full disk costs the events, never the training. Beside the events of a
+training stands what the run was: a few lines, and a copy of its config.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from returnn._version import __version__
@@ -92,14 +92,17 @@ class EventLog:
         self._writer: tf.io.TFRecordWriter | None = None
         self._last_flush = time.monotonic()
 
-    def add(self, values: Mapping[str, float], *, step: int) -> None:
+    def add(self, values: Mapping[str, float], *, step: int, serialized: Sequence[bytes] = ()) -> None:
         """
         :param values: tag -> value
         :param step: global
+        :param serialized: further summaries, as summary ops give them: images
         """
-        if self._folder is None or not values:
+        if self._folder is None or not (values or serialized):
             return
         summary = v1.Summary(value=[v1.Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()])
+        for text in serialized:
+            summary.MergeFromString(text)
         with self._without_on_errors():
             if self._writer is None:
                 os.makedirs(self._folder, exist_ok=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy
 
+from returnn.config import Config
 from returnn.tf.compat import tf, v1
+from returnn.tf.network import ExternData
 from returnn.tf.network.param_values import ParamValues
 
 
@@ -58,13 +60,14 @@ class FakeNetwork(ParamValues):
     """Frames through ``output/W``, ``output/b`` and a softmax; cross entropy and frame error over real frames."""
 
     def __init__(self, *, config: Any, rnd_seed: int = 1, train_flag: Any = False, **_flags: Any):
-        self.extern_data = FakeExternData.for_classes(
-            **{"num_inputs": config.int("num_inputs", 3), "num_classes": config.int("num_outputs", 2)}
-        )
+        dims = {"num_inputs": config.int("num_inputs", 3), "num_outputs": config.int("num_outputs", 2)}
+        self.extern_data = ExternData()
+        self.extern_data.init_from_config(Config(dims), auto_create_placeholders=True)
         self.train_flag = train_flag
         self.rnd_seed = rnd_seed
         self.get_config = lambda: config
         self.used_data_keys = {"data", "classes"}
+        self.loaded_params = set()
         self.run_opts: dict[str, Any] = {}
         self.num_finished_runs = 0
 
@@ -87,8 +90,18 @@ class FakeNetwork(ParamValues):
         self.cost, self.error = tf.reduce_sum(ce * mask), tf.reduce_sum(wrong * mask)
         self.norm_factor = 1.0 / tf.reduce_sum(mask)
         layer = SimpleNamespace(params={p.op.name: p for p in self.params}, updater_opts=None, L2=None, recurrent=True)
+        layer.custom_param_importer = None
         layer.get_absolute_name = lambda: "output"
         self.layers = {"output": layer}
+
+    def get_used_data_keys(self) -> set[str]:
+        return self.used_data_keys
+
+    def all_layers(self) -> Iterator[tuple[str, Any]]:
+        yield from self.layers.items()
+
+    def call_graph_reset_callbacks(self) -> None:
+        pass
 
     def print_network_info(self) -> None:
         pass

@@ -15,7 +15,6 @@ from returnn.tf.checkpoint import (
     CheckpointSaver,
     DamagedCheckpointError,
     assign_values,
-    check_fits,
     read_checkpoint,
     write_checkpoint_state,
 )
@@ -163,37 +162,6 @@ def test_missing_checkpoint_is_a_user_error(tmp_path: Path) -> None:
     """The message has the file that should be there."""
     with pytest.raises(UserError, match=r"There is no checkpoint .*m\.001'.*m\.001\.index' does not exist"):
         read_checkpoint(str(tmp_path / "m.001"))
-
-
-def test_everything_that_does_not_fit_is_listed_at_once(session: v1.Session) -> None:
-    """A missing, an extra and a (9, 5) instead of (2, 3) parameter stand in one message."""
-    values = {"h/W": numpy.zeros((9, 5), "float32"), "other/b": numpy.zeros(2), "global_step": numpy.int64(3)}
-    with pytest.raises(UserError) as exc_info:
-        check_fits(values, v1.global_variables(), filename="m.003")
-    assert str(exc_info.value).splitlines()[:8] == [
-        "Exiting now because model cannot be loaded.",
-        "The checkpoint 'm.003' is of another network:",
-        "  missing in the file (1):",
-        "    h/b (3,)",
-        "  of other shape or type (1):",
-        "    h/W: file (9, 5) float32, network (2, 3) float32",
-        "  only in the file (1):",
-        "    other/b (2,)",
-    ]
-
-
-def test_load_ignore_missing_vars_is_only_for_missing_ones(session: v1.Session) -> None:
-    """With it, a lacking h/b is fine, an h/W of other shape is not."""
-    good = {"h/W": numpy.zeros((2, 3), "float32"), "global_step": numpy.int64(3)}
-    check_fits(good, v1.global_variables(), filename="m", ignore_missing=True)
-    with pytest.raises(UserError, match="h/W: file"):
-        check_fits({**good, "h/W": numpy.zeros(1)}, v1.global_variables(), filename="m", ignore_missing=True)
-
-
-def test_an_extra_variable_in_the_file_is_no_error(session: v1.Session) -> None:
-    """Random state or a layer of another time in the file does not stop loading."""
-    values = {**_values(session), "global_random_generator/random_generator/StateVar": numpy.zeros(3, "int64")}
-    check_fits(values, v1.global_variables(), filename="m")
 
 
 def test_full_disk_leaves_the_older_checkpoint_whole(

@@ -31,6 +31,18 @@ def test_events_are_what_tensorboard_reads(tmp_path: Path) -> None:
     ]
 
 
+def test_serialised_summaries_stand_beside_the_values(tmp_path: Path) -> None:
+    """As operations for images give them."""
+    log = EventLog(str(tmp_path))
+    picture = v1.Summary(value=[v1.Summary.Value(tag="picture", image=v1.Summary.Image(width=3, height=2))])
+    log.add({"loss": 1.0}, step=7, serialized=[picture.SerializeToString()])
+    log.close()
+    (path,) = tmp_path.iterdir()
+    *_, event = v1.train.summary_iterator(str(path))
+    assert event.step == 7 and [value.tag for value in event.summary.value] == ["loss", "picture"]
+    assert event.summary.value[1].image.width == 3
+
+
 def test_nothing_to_write_makes_no_file(tmp_path: Path) -> None:
     """No values, no folder."""
     log = EventLog(str(tmp_path / "logs"))

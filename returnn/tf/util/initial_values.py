@@ -13,6 +13,9 @@ import numpy
 from returnn.frontend import init as rf_init
 from returnn.tf.compat import tf, v1
 
+_SMALL = 10_000
+"""so many numbers may be part of the graph"""
+
 
 def initial_value(init: rf_init.ParamInit, shape: tuple[int, ...], dtype: str) -> Any:
     """
@@ -24,7 +27,13 @@ def initial_value(init: rf_init.ParamInit, shape: tuple[int, ...], dtype: str) -
     if isinstance(init, rf_init.Constant):
         if numpy.ndim(init.value):
             return tf.constant(init.array(shape, dtype))
+        if math.prod(shape) <= _SMALL:
+            return tf.constant(init.array((), dtype), shape=shape)
         return tf.fill(shape, tf.constant(init.array((), dtype)))  # so that large zeros are not part of the graph
+    if isinstance(init, rf_init.Computed):
+        return tf.ensure_shape(tf.cast(init.raw, dtype), shape)
+    if isinstance(init, rf_init.VarianceScalingNonZero):
+        return _variance_scaling_non_zero(init, shape, dtype)
     if isinstance(init, rf_init.VarianceScaling):
         return _variance_scaling(init, shape, dtype)
     if isinstance(init, rf_init.RandomNormal):
@@ -47,3 +56,12 @@ def _variance_scaling(init: rf_init.VarianceScaling, shape: tuple[int, ...], dty
     if init.distribution == "untruncated_normal":
         return v1.random_normal(shape, 0.0, math.sqrt(variance), dtype, seed=init.seed)
     return v1.truncated_normal(shape, 0.0, math.sqrt(variance) / rf_init.TRUNCATED_STDDEV, dtype, seed=init.seed)
+
+
+def _variance_scaling_non_zero(init: rf_init.VarianceScalingNonZero, shape: tuple[int, ...], dtype: str) -> Any:
+    limit, fraction = init.limit(shape), init.non_zero_fraction
+    if init.distribution == "uniform":
+        values = v1.random_uniform(shape, -limit, limit, dtype, seed=init.seed)
+    else:
+        values = v1.truncated_normal(shape, 0.0, limit / 2, dtype, seed=init.seed)
+    return values * (1 - fraction) + tf.sign(values) * (fraction * limit)

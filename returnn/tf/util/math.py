@@ -29,13 +29,50 @@ def clip_with_identity_gradient(x: Any, low: float | None, high: float | None) -
     return clipped(x)
 
 
+_LOG_OF: dict[str, Callable[[Any], Any]] = {
+    "Exp": lambda op: op.inputs[0],
+    "Softmax": lambda op: tf.nn.log_softmax(op.inputs[0]),
+    "Sigmoid": lambda op: tf.math.log_sigmoid(op.inputs[0]),
+}
+_EXP_OF: dict[str, Callable[[Any], Any]] = {
+    "Log": lambda op: op.inputs[0],
+    "LogSoftmax": lambda op: tf.nn.softmax(op.inputs[0]),
+    "Neg": lambda op: tf.sigmoid(-op.inputs[0].op.inputs[0]) if op.inputs[0].op.type == "Softplus" else None,
+}
+_SAME_VALUES: dict[str, Callable[..., Any]] = {
+    "Identity": tf.identity,
+    "Reshape": tf.reshape,
+    "Transpose": tf.transpose,
+    "GatherNd": tf.gather_nd,
+}
+
+
+def _undone(x: Any, inverse: dict[str, Callable[[Any], Any]]) -> Any | None:
+    """
+    :param x: any
+    :param inverse: type of an operation -> function of it
+    :return: this function of the operation behind x, maybe in front of others that only move its values; or None
+    """
+    op = x.op
+    if op.type in inverse:
+        return inverse[op.type](op)
+    if op.type in _SAME_VALUES:
+        inner = _undone(op.inputs[0], inverse)
+        return None if inner is None else _SAME_VALUES[op.type](inner, *op.inputs[1:])
+    return None
+
+
 def safe_log(x: Any, eps: float = 1e-20, use_fake_grad: bool = True) -> Any:
     """
     :param x: >= 0
     :param eps: > 0, the least argument of the logarithm
     :param use_fake_grad: where x < eps, the gradient is 1 / eps, else it is 0 there
-    :return: log(max(x, eps))
+    :return: log(max(x, eps)). If x was computed by exp, softmax or sigmoid: the exact logarithm, without going there
+        and back
     """
+    exact = _undone(tf.convert_to_tensor(x), _LOG_OF)
+    if exact is not None:
+        return exact
     if use_fake_grad:
         return tf.math.log(clip_with_identity_gradient(x, eps, None))
     return tf.math.log(tf.maximum(x, tf.cast(eps, x.dtype)))
@@ -43,8 +80,12 @@ def safe_log(x: Any, eps: float = 1e-20, use_fake_grad: bool = True) -> Any:
 
 def safe_exp(x: Any, eps: float = 1e-20) -> Any:
     """
-    :return: exp(x) in [eps, 1 / eps]; its gradient is itself
+    :return: exp(x) in [eps, 1 / eps]; its gradient is itself. If x was computed by log, log_softmax or log_sigmoid:
+        what they were of, softmax or sigmoid
     """
+    exact = _undone(tf.convert_to_tensor(x), _EXP_OF)
+    if exact is not None:
+        return exact
     return tf.exp(clip_with_identity_gradient(x, math.log(eps), -math.log(eps)))
 
 
