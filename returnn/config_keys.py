@@ -32,11 +32,12 @@ _read_keys = {
         on_size_limit sparse_input
         """,
     "network": """
-        network get_model tf_native_ctc_zero_infinity
+        network get_model tf_native_ctc_zero_infinity inf_value conv_pad_seq_len_to_power param_variational_noise
+        param_dropout param_dropout_min_ndim
         """,
     "training": """
         model num_epochs save_interval load load_epoch epoch import_model_train_epoch1 start_epoch start_batch
-        cleanup_old_models save_epoch1_initial_model allow_random_model_init load_ignore_missing_vars
+        preload_from_files cleanup_old_models save_epoch1_initial_model allow_random_model_init load_ignore_missing_vars
         stop_on_nonfinite_train_score calculate_exp_loss accum_grad_multiple_step optimizer adam nadam momentum
         rmsprop adadelta adagrad optimizer_epsilon optimizer_use_locking gradient_clip gradient_noise
         gradient_clip_norm gradient_clip_avg_norm gradient_clip_global_norm gradient_clip_global_norm_tag
@@ -56,7 +57,8 @@ _read_keys = {
         eval_output_file_per_seq loss_name output_per_seq_format output_per_seq_file_format
         """,
     "debugging": """
-        debug_print_layer_output_template debug_objective_loss_summaries debug_unnormalized_loss_summaries
+        debug_print_layer_output debug_print_layer_output_shape debug_print_layer_output_template
+        debug_runtime_sanity_checks debug_objective_loss_summaries debug_unnormalized_loss_summaries
         debug_add_check_numerics_on_output tf_log_dir
         """,
     "several processes": """
@@ -76,7 +78,7 @@ _without_effect = """
 
 _not_yet_errors = {
     "training": """
-        preload_from_files param_dropout param_variational_noise reset_updater_vars_mod_step use_last_best_model
+        reset_updater_vars_mod_step use_last_best_model
         search_train_network_layers seq_train_parallel
         """,
     "networks that change": """
@@ -97,11 +99,11 @@ _not_yet_errors = {
 _not_yet_warnings = {
     "program": """
         use_train_proc_manager watch_memory ipython check_unsupported_device deterministic_train file_cache_opts
-        lm_dataset_debug_limit_line_count inf_value conv_pad_seq_len_to_power onnx_export
+        lm_dataset_debug_limit_line_count onnx_export
         restart_after_num_net_reinit
         """,
     "debugging": """
-        debug_print_layer_output debug_print_layer_output_shape debug_runtime_sanity_checks debug_rec_layer
+        debug_rec_layer
         debug_add_check_numerics_ops debug_grad_summaries debug_save_updater_vars debug_shell_in_runner
         tf_log_memory_usage store_metadata_mod_step store_tf_profile tf_run_options
         stop_for_resubmission_when_low_time_left
@@ -111,7 +113,7 @@ _not_yet_warnings = {
 
 _not_yet_silent = {
     "details of options that have no effect by themselves": """
-        dummy_dataset_num_seqs train_dummy_dataset_num_seqs param_dropout_min_ndim pretrain_learning_rate
+        dummy_dataset_num_seqs train_dummy_dataset_num_seqs pretrain_learning_rate
         use_learning_rate_control_always pretrain_repetitions pretrain_construction_algo pretrain_copy_output_layer
         pretrain_greedy debug_shell_in_runner_step stop_for_resubmission_safety_factor horovod_reduce_type
         horovod_param_sync_step horovod_param_sync_time_diff horovod_scale_lr horovod_avg_grad
@@ -187,7 +189,7 @@ class _Kind:
 
 
 _dict = _Kind("a dict", (dict,))
-_dict_or_function = _Kind("a dict or a function", (dict,), or_function=True)
+_layers = _Kind("a dict, or a list of layers, or a function", (dict, list), or_function=True)
 _str = _Kind("a str", (str,))
 _int = _Kind("an int", (int,))
 _function = _Kind("a function", (), or_function=True)
@@ -202,7 +204,7 @@ _kinds: dict[str, _Kind] = {
     "learning_rate_file": _str,
     "load": _str,
     "model": _str,
-    "network": _dict_or_function,
+    "network": _layers,
     "num_epochs": _int,
     "optimizer": _Kind("a dict or a str", (dict, str)),
     "preload_from_files": _dict,

@@ -14,13 +14,13 @@ import os
 import re
 import sys
 import traceback
-import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import file_not_found
+from returnn.util.user_functions import users_frames
 
 CONFIG_MODULE_NAME = "__returnn_config__"
 """``__name__`` of Python configs."""
@@ -30,7 +30,6 @@ _json_token = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*')
 _looks_like_python = re.compile(
     r"\s*(?:[A-Za-z_]\w*\s*=[^=]|(?:def|class)\s+\w+.*:|from\s+\S+\s+import\s|import\s+\S+$)"
 )
-_package_dir = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def _describe(exc: Exception, source: Source) -> str:
         return _describe_syntax_error(exc, exc.filename)
     what = traceback.TracebackException.from_exception(exc).format_exception_only()
     message = str(exc) if isinstance(exc, UserError) and str(exc) else "".join(what).strip()
-    frames = list(_users_frames(exc.__traceback__))
+    frames = users_frames(exc.__traceback__)
     if not frames:
         return f"{source.name}: {message}"
     lines = [f"{frames[-1].filename}, line {frames[-1].lineno}: {message}"]
@@ -148,17 +147,6 @@ def _describe(exc: Exception, source: Source) -> str:
             lines.append(f"  {frame.filename}, line {frame.lineno}{function}")
         lines.append(f"    {frame.line}")
     return "\n".join(lines)
-
-
-def _users_frames(tb: types.TracebackType | None) -> Iterator[traceback.FrameSummary]:
-    """The frames outside of this program, of Python and of installed packages."""
-    for frame in traceback.extract_tb(tb):
-        path = os.path.abspath(frame.filename)
-        if frame.filename.startswith("<frozen") or path.startswith(_package_dir):
-            continue
-        if "site-packages" in path or path.startswith(os.path.dirname(os.__file__) + os.sep):
-            continue
-        yield frame
 
 
 def _describe_syntax_error(exc: SyntaxError, file: str) -> str:

@@ -167,11 +167,14 @@ class Log:
             stream.end_open_lines()
         self._flush_handlers()
 
-    def print_warning(self, text: str) -> None:
+    def print_warning(self, text: str, *, once: bool = False) -> None:
         """
         :param text: what is wrong and how to mend it; printed on v2 behind ``WARNING:``
+        :param once: not if it was printed before
         """
-        print("WARNING:", text, file=self.v2)
+        if not once or text not in self._printed_once:
+            self._printed_once.add(text)
+            print("WARNING:", text, file=self.v2)
 
     def print_deprecation_warning(self, text: str, behavior_version: int | None = None) -> None:
         """Each text once, on v2.

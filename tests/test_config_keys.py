@@ -75,13 +75,14 @@ def test_tuple_by_a_stray_comma_is_rejected() -> None:
 
 def test_all_wrong_values_are_named_at_once() -> None:
     with pytest.raises(ConfigError) as info:
-        check_values(load("model = 3\nnum_epochs = '5'\nnetwork = []\nsave_interval = None\n"))
+        check_values(load("model = 3\nnum_epochs = '5'\nnetwork = ()\nsave_interval = None\n"))
     keys = [line.split("'")[1] for line in str(info.value).splitlines()]
     assert keys == ["model", "network", "num_epochs"]
 
 
 def test_usual_values_pass() -> None:
     check_values(load("cleanup_old_models = True\nnetwork = {}\noptimizer = 'adam'\nmodel = None\n"))
+    check_values(load("network = [{'class': 'softmax'}]\n"))
 
 
 def test_edit_distance() -> None:

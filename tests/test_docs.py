@@ -111,15 +111,24 @@ def test_options_of_the_program_are_in_the_manual() -> None:
     assert sorted(found - NOT_YET.keys() - other_backends - _options_of_manual()) == []
 
 
-def test_layers_in_the_readme() -> None:
-    """All that there are, by their first names; and all losses."""
-    listed = re.search(r"Layers: (.*?)\. Losses: (.*?)\.", (root / "README.md").read_text(), flags=re.DOTALL)
-    words = set(re.findall(r"[a-z_]+", listed[1]))
-    names = get_layer_class_name_list()
-    classes = {get_layer_class(name).layer_class for name in names if not name.startswith(":")}
-    assert sorted(classes - {"source"} - words) == []
-    loss_classes = {value for value in vars(loss).values() if isinstance(value, type) and issubclass(value, loss.Loss)}
-    assert set(re.findall(r"\w+", listed[2])) == {cls.class_name for cls in loss_classes - {loss.Loss}}
+def test_layers_and_losses_in_the_manual() -> None:
+    """All that there are, by their first names."""
+    page = (root / "docs" / "layers.md").read_text()
+    names = [name for name in get_layer_class_name_list() if not name.startswith(":")]
+    classes = {get_layer_class(name).layer_class for name in names}
+    assert sorted(name for name in classes - {"source"} if f"`{name}`" not in page) == []
+    table = page.split("## Which layers there are")[1].split("##")[0]
+    assert sorted(set(re.findall(r"`(\w+)`", table)) - set(names)) == []
+    text = re.search(r"The losses are (.*?)\.\n", page, flags=re.DOTALL)[1]
+    assert set(re.findall(r"`(\w+)`", text)) == set(loss.get_loss_class_name_list())
+
+
+@pytest.mark.parametrize("name", [name for name, code in _python.items() if "import torch" in code])
+def test_torch_example_runs(name: str, tmp_path: Path) -> None:
+    """As it stands."""
+    pytest.importorskip("torch")
+    result = run_python("-c", _python[name], cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
 
 
 def test_datasets_and_tasks_in_the_manual() -> None:
