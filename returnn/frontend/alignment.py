@@ -1,6 +1,6 @@
 """Sums and best paths over all alignments of frames and labels, by automata.
 
-What these give has no gradient; losses that have one are in :mod:`.loss`.
+What these give has no gradient; losses that have one are in :mod:`returnn.frontend.loss`.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ class _Scores(ConcatInputLayer):
     """Of frames, and how to read them."""
 
     input_type: str | None = None
+    """what the source gives, log_prob or prob"""
 
     def _log_scores(self, x: Tensor) -> Tensor:
         """

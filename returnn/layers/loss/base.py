@@ -215,7 +215,8 @@ class Loss(RawProtocol):
             factor = self.custom_norm_factor
             if not callable(factor):
                 return float(factor)
-            with failures_in_users_code("layer %r: custom_norm_factor" % (self.layer and self.layer.get_absolute_name())):
+            place = "layer %r: " % self.layer.get_absolute_name() if self.layer else ""
+            with failures_in_users_code(place + "custom_norm_factor"):
                 return backend.user_function(factor)(self=self, output=self.output, layer=self.layer)
         if self.custom_inv_norm_factor is not None:
             inverse = rf.cast(self.custom_inv_norm_factor.output, "float32")
