@@ -76,7 +76,7 @@ def lstm(
     n = w_re.shape[0]
     lens = full_lens(x) if lens is None else lens
     num_frames, num_seqs = tf.unstack(tf.shape(x)[:2])
-    x = enter_time(x, lens, direction=direction)
+    x = from_template(enter_time, x, lens, direction=direction)
     initial_h = tf.zeros([num_seqs, n]) if initial_h is None else initial_h
     initial_c = tf.zeros([num_seqs, n]) if initial_c is None else initial_c
     for state in (initial_h, initial_c):  # in a loop, nothing may be known of the states before that is not known after
@@ -87,9 +87,22 @@ def lstm(
     in_dim = 4 * n if w is None else w.shape[0]
     run = {"loop": _run_loop, "block": _run_block}[kernel or choose_kernel(in_dim=in_dim, num_units=n)]
     h, c = run(x, w, w_re, b, initial_h, initial_c, gate_order)
-    last_h = last_frame(h, lens, initial=initial_h)
-    last_c = last_frame(c, lens, initial=initial_c)
-    return LstmOutput(leave_time(h, lens, num_frames=num_frames, direction=direction), last_h, last_c)
+    return LstmOutput(*from_template(_results, h, c, lens, num_frames, initial_h, initial_c, direction=direction))
+
+
+def _results(
+    h: tf.Tensor,
+    c: tf.Tensor,
+    lens: tf.Tensor,
+    num_frames: tf.Tensor,
+    initial_h: tf.Tensor,
+    initial_c: tf.Tensor,
+    *,
+    direction: int,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """:return: see :class:`LstmOutput`"""
+    last_h, last_c = last_frame(h, lens, initial=initial_h), last_frame(c, lens, initial=initial_c)
+    return leave_time(h, lens, num_frames=num_frames, direction=direction), last_h, last_c
 
 
 def choose_kernel(*, in_dim: int, num_units: int) -> Kernel:
