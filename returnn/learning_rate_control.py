@@ -183,7 +183,7 @@ class LearningRateControl:
         self.get_learning_rate_for_epoch(epoch)
         self.epoch_data[epoch].error.update(flat)
         if epoch == 1:
-            self._log(f"error key {self._choose_error_key(flat)!r} from {flat!r}")
+            self._log(f"error key {self.get_error_key(epoch)!r} from {flat!r}")
 
     def set_epoch_meta(self, epoch: int, meta: Mapping[str, Any]) -> None:
         """Adds facts that are no scores.

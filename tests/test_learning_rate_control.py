@@ -397,10 +397,12 @@ def test_last_best_epoch_compares_one_key_only() -> None:
 
 
 def test_log_lines(log_v4: io.StringIO, tmp_path: Path) -> None:
+    """In the first epoch, what is new, and the key that counts among all so far."""
     path = tmp_path / "lr"
     make()
     control = make(learning_rate_file=str(path))
     control.set_epoch_error(1, {"dev_score": {"cost:a": 1.0, "cost:b": 2.0}})
+    control.set_epoch_error(1, {"eval_score": 3.0})
     control.set_epoch_error(2, {"dev_score": 1.0})
     control.save()
     make(learning_rate_file=str(path))
@@ -408,6 +410,7 @@ def test_log_lines(log_v4: io.StringIO, tmp_path: Path) -> None:
         "Learning-rate-control: no file specified, not saving history (no proper restart possible)\n"
         f"Learning-rate-control: file {path} does not exist yet\n"
         "Learning-rate-control: error key 'dev_score_a' from {'dev_score_a': 1.0, 'dev_score_b': 2.0}\n"
+        "Learning-rate-control: error key 'dev_score_a' from {'eval_score': 3.0}\n"
         f"Learning-rate-control: loading file {path}\n"
     )
 

@@ -307,6 +307,9 @@ class Engine(EngineBase):
         net_dict = config.typed_value("network")
         if not isinstance(net_dict, dict | list):
             raise ConfigError(f"The config needs network = {{...}}, a dict of layers, but it is {net_dict!r}.")
+        if isinstance(net_dict, dict) and net_dict.get("#config"):
+            keys = ", ".join(net_dict["#config"])
+            raise ConfigError(f'network["#config"] is not supported yet. Set in the config itself: {keys}')
         self._build(net_dict_post_proc(net_dict.copy()) if net_dict_post_proc else net_dict)
         preload(to_preload, self.graph.network, self.graph.session)
         if filename is None:

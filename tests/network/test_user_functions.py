@@ -103,3 +103,24 @@ def test_faults_of_the_program_stay_as_they_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("returnn.layers.linear.rf", None)
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute"):
         Net({"output": linear()})
+
+
+def test_a_value_of_unknown_rank() -> None:
+    """Functions of Python within the graph give such."""
+    text = "tf.numpy_function(abs, [source(0)], tf.float32)"
+    message = (
+        r'^network\["output"\] \(class \'eval\'\): the number of axes of Tensor\("output/.* is not known. Say the shape'
+    )
+    with pytest.raises(NetworkLayerException, match=message):
+        Net({"output": {"class": "eval", "from": "data", "eval": text}})
+    code = "(lambda x: (x.set_shape([None, None, 2]), x)[1])(%s)" % text
+    with Net({"output": {"class": "eval", "from": "data", "eval": code}}) as net:
+        assert net.out()[0, 0].tolist() == [1, 2]
+
+
+def test_global_step_of_tensorflow() -> None:
+    """The same variable as that of the network."""
+    code = "source(0) + tf.cast(tf.compat.v1.train.get_global_step(), tf.float32)"
+    with Net({"output": {"class": "eval", "from": "data", "eval": code}}) as net:
+        net.net.global_train_step_var.load(3, net.session)
+        assert net.out()[0, 0].tolist() == [4, 5]

@@ -249,9 +249,13 @@ def test_missing_learning_rate_file_is_told(tmp_path: Path, capsys: pytest.Captu
         ({"batch_size": 500.7}, "batch_size = 500.7: must be a whole number"),
         ({"max_seq_length": 3.5}, "max_seq_length = 3.5: must be a whole number"),
         ({"start_batch": 3}, "custom start_batch '3' not supported"),
+        (
+            {"network": {"#config": {"learning_rate": 0.1, "batch_size": 9}}},
+            'network["#config"] is not supported yet. Set in the config itself: learning_rate, batch_size',
+        ),
     ],
 )
-def test_wrong_numbers_are_told_before_the_graph_is_built(opts: dict[str, Any], text: str) -> None:
+def test_wrong_options_are_told_before_the_graph_is_built(opts: dict[str, Any], text: str) -> None:
     """Nothing is made yet."""
     engine = Engine(make_config(**opts))
     with pytest.raises(ConfigError, match=re.escape(text)):

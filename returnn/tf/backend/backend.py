@@ -17,6 +17,7 @@ from returnn.tensor.backend import Backend, Raw, Size, register_backend
 from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf, v1
 from returnn.tf.util.math import clip_with_identity_gradient, safe_exp, safe_log
+from returnn.util.errors import ConfigError
 
 from . import conv, ctc, ctc_alignment, elementwise, fsa, gradients, lstm, random, rnn, signal, user_cells, variables
 from .dropout import dropout
@@ -121,7 +122,9 @@ class TFBackend(Backend):
 
     def static_shape(self, x: Raw) -> tuple[int | None, ...]:
         if x.shape.rank is None:
-            raise ValueError("%s: the number of axes is not known" % x)
+            raise ConfigError(
+                "the number of axes of %s is not known. Say the shape by its method set_shape, None for what varies" % x
+            )
         return tuple(x.shape.as_list())
 
     def size_of_axis(self, x: Raw, axis: int) -> Size:

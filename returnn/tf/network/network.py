@@ -372,5 +372,8 @@ def _random_state_var(seed: int) -> Any:
 
 
 def _global_step_var() -> Any:
+    collections = [v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.GLOBAL_STEP]  # for tf.train.get_global_step
     with v1.variable_scope("", reuse=v1.AUTO_REUSE, auxiliary_name_scope=False):
-        return v1.get_variable("global_step", (), tf.int64, initializer=v1.zeros_initializer(), trainable=False)
+        return v1.get_variable(
+            "global_step", (), tf.int64, initializer=v1.zeros_initializer(), trainable=False, collections=collections
+        )
