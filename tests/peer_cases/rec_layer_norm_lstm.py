@@ -16,11 +16,11 @@ _units = {
 }
 extern_data = {"data": {"dim": 3}}
 network = {
-    name: {"class": "rec", "unit": "layernormvariantslstm", "unit_opts": opts, "n_out": 3, "from": "data"}
+    name: {"class": "rec", "unit": "layernormvariantslstm", "unit_opts": opts, "n_out": 7, "from": "data"}
     for name, opts in _units.items()
 }
 network["backward"] = dict(network["default"], direction=-1)
-network["last"] = {"class": "get_last_hidden_state", "from": ["default", "not_in_output"], "n_out": 12}
+network["last"] = {"class": "get_last_hidden_state", "from": ["default", "not_in_output"], "n_out": 28}
 network["last"]["is_output_layer"] = True
 network["output"] = {"class": "copy", "from": [*sorted(_units), "backward"], "loss": "as_is"}
 lens = {"data": [5, 1, 3]}

@@ -1,7 +1,8 @@
 """Convolution and pooling, each as one graph operation where TensorFlow allows it.
 
-Gaps of its kernels on CPU are filled here: gradients of dilated and of grouped convolutions, and results without any
-frame, on which gradients are garbage or kill the process.
+Gaps of its kernels on CPU are filled here: gradients of dilated and of grouped convolutions, and inputs and results
+without any sequence or frame. On those, gradients are garbage or kill the process, and where TensorFlow takes the
+kernels of oneDNN (by default on processors with AVX-512 VNNI), results have wrong shapes, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from returnn.tensor.backend import Raw, Size
 from returnn.tf.compat import tf
 
 from .elementwise import constant
-from .shapes import size_of_axis
+from .shapes import shape_vector, size_of_axis
 
 Borders = Sequence[tuple[Size, Size]]
 """of each spatial axis, before and behind"""
@@ -50,7 +51,9 @@ def conv(
         if not depthwise:
             filter = _expand(filter, 0)
     spans = [(k - 1) * step + 1 for k, step in zip(sizes, dilation, strict=True)]
-    padding, to_drop = _at_least_one_frame(x, padding, spans, strides)
+    out_sizes = _result_sizes(x, padding, spans, strides)
+    x = _fill_empty_axes(x)
+    padding = _at_least_one_frame(x, padding, spans)
     if depthwise:
         filter = tf.reshape(filter, [*sizes, groups, multiplier])
         if x.shape[1] == 1 and sizes[0] == 1:
@@ -72,7 +75,7 @@ def conv(
         y = tf.concat([_plain_conv(part, weights, **options) for part, weights in pairs], -1)
     else:
         y = _plain_conv(x, filter, **options)
-    return restore(_drop_last(_every(y, every), to_drop))
+    return restore(_keep_first(_every(y, every), out_sizes))
 
 
 def _plain_conv(x: Raw, filter: Raw, *, padding: str | Borders, strides: list[int], dilation: list[int]) -> Raw:
@@ -155,26 +158,23 @@ def pool(x: Raw, mode: str, *, size: Sequence[int], strides: Sequence[int], dila
     num = len(size)
     x, restore = _one_batch_axis(x, num)
     size, strides, dilation = ([1, *n] if num == 1 else list(n) for n in (size, strides, dilation))
-    to_drop = [0] * len(size)
-    borders = [(0, 0)] * len(size)
-    if not same:
-        for i, (n, stride, step) in enumerate(zip(size, strides, dilation, strict=True)):
-            missing = (n - 1) * step + 1 - stride  # where there are too few frames, the kernel stops with an error
-            if missing > 0 and not _is_long(x, 1 + i, missing):
-                to_drop[i] = -(-missing // stride)
-                borders[i] = (0, to_drop[i] * stride)
+    spans = [(n - 1) * step + 1 for n, step in zip(size, dilation, strict=True)]
+    borders: str | Borders = "same" if same else [(0, 0)] * len(size)
+    out_sizes = _result_sizes(x, borders, spans, strides)
+    x = _fill_empty_axes(x)
+    borders = _at_least_one_frame(x, borders, spans)
     padding: Any = "SAME" if same else "VALID"
     if mode == "max" and len(size) == 2 and max(dilation) == 1:
         y = tf.nn.max_pool2d(x, size, strides, _explicit(borders) or padding)
-        return restore(_drop_last(y, to_drop))
-    if any(to_drop):
+        return restore(_keep_first(y, out_sizes))
+    if not same and any(map(any, borders)):
         fill = -math.inf if mode == "max" else 0.0
         x = tf.pad(x, [(0, 0), *borders, (0, 0)], constant_values=numpy.asarray(fill, x.dtype.as_numpy_dtype))
     if mode == "avg" and len(size) == 2 and max(dilation) == 1:
         y = tf.nn.avg_pool2d(x, size, strides, padding)
     else:
         y = tf.nn.pool(x, size, mode.upper(), strides=strides, padding=padding, dilations=dilation)
-    return restore(_drop_last(y, to_drop))
+    return restore(_keep_first(y, out_sizes))
 
 
 def same_borders(length: Any, span: int, stride: int) -> tuple[Any, Any]:
@@ -208,40 +208,70 @@ def _one_batch_axis(x: Raw, num_spatial: int) -> tuple[Raw, Callable[[Raw], Raw]
     return tf.reshape(x, [math.prod(batch), *[1] * (num_spatial == 1), *rest]), restore
 
 
+def _fill_empty_axes(x: Raw) -> Raw:
+    """
+    :param x: [batch, spatial.., channels]
+    :return: with one entry of zeros on each axis that has none; the same memory where there is no such axis
+    """
+    if all(x.shape):
+        return x
+    filled = tf.cast(tf.equal(shape_vector(x), 0), tf.int32)
+    res = tf.raw_ops.Pad(input=x, paddings=tf.stack([constant((0,) * x.shape.rank), filled], axis=1))
+    res.set_shape([n or None for n in x.shape])
+    return res
+
+
 def _expand(x: Raw, axis: int) -> Raw:
     """:return: with a new axis of size 1"""
     return tf.raw_ops.ExpandDims(input=x, axis=constant(axis))
 
 
-def _at_least_one_frame(
-    x: Raw, padding: str | Borders, spans: Sequence[int], strides: Sequence[int]
-) -> tuple[str | Borders, list[int]]:
+def _result_sizes(x: Raw, padding: str | Borders, spans: Sequence[int], strides: Sequence[int]) -> list[Size | None]:
     """
-    :return: zeros before and behind, with which the result has at least one frame on each axis; and how many of its
-        last ones are too much, whatever the length: a copy of the result, but no computation with lengths
+    :param x: [batch, spatial.., channels]
+    :return: of each axis but the last; None: known to be what a kernel gives for such an input
     """
-    to_drop = [0] * len(spans)
+    res: list[Size | None] = [None if x.shape[0] else size_of_axis(x, 0)]
+    for i, (span, stride) in enumerate(zip(spans, strides, strict=True)):
+        length = size_of_axis(x, 1 + i)
+        if padding == "same":
+            res.append(None if x.shape[1 + i] else -(-length // stride))
+            continue
+        before, behind = padding[i]
+        if _is_long(x, 1 + i, span - before - behind):
+            res.append(None)
+        else:
+            res.append(tf.maximum((length + before + behind - span) // stride + 1, 0))
+    return res
+
+
+def _at_least_one_frame(x: Raw, padding: str | Borders, spans: Sequence[int]) -> str | Borders:
+    """
+    :param x: without empty axes
+    :return: zeros before and behind, with which the result has at least one frame on each axis
+    """
     if padding == "same":
-        return padding, to_drop
+        return padding
     res = []
-    for i, ((before, behind), span, stride) in enumerate(zip(padding, spans, strides, strict=True)):
+    for i, ((before, behind), span) in enumerate(zip(padding, spans, strict=True)):
         missing = span - before - behind
-        if missing > 0 and not _is_long(x, 1 + i, missing):
-            to_drop[i] = -(-missing // stride)
-        res.append((before, behind + to_drop[i] * stride))
-    return res, to_drop
+        res.append((before, behind if _is_long(x, 1 + i, missing) else behind + max(missing - 1, 0)))
+    return res
 
 
 def _is_long(x: Raw, axis: int, length: int) -> bool:
-    """:return: whether it is known to be at least that long"""
-    return x.shape[axis] is not None and x.shape[axis] >= length
+    """:return: whether it is known to be at least that long, and not empty"""
+    return bool(x.shape[axis]) and x.shape[axis] >= length
 
 
-def _drop_last(x: Raw, numbers: Sequence[int]) -> Raw:
-    """:return: without so many of the last frames on each spatial axis"""
-    if not any(numbers):
+def _keep_first(x: Raw, sizes: Sequence[Size | None]) -> Raw:
+    """
+    :param sizes: as by :func:`_result_sizes`
+    :return: the same memory where nothing is to be dropped
+    """
+    if all(n is None for n in sizes):
         return x
-    return x[(slice(None), *[slice(None, -n if n else None) for n in numbers])]
+    return x[tuple(slice(None, n) for n in sizes)]
 
 
 def _every(x: Raw, steps: Sequence[int]) -> Raw:
