@@ -6,6 +6,7 @@ where measured), variables are resource variables.
 
 from __future__ import annotations
 
+import gc
 import os
 
 # Otherwise each process starts with half a screen about instruction sets and CUDA libraries. Users can still set it.
@@ -21,5 +22,8 @@ v1.disable_eager_execution()
 v1.disable_control_flow_v2()
 v1.enable_resource_variables()
 tf1_names.install()
+
+# Modules stay. Without them a full garbage collection, one in each large graph, takes 0.02 s in place of 0.2 s.
+gc.freeze()
 
 __all__ = ["tf", "v1"]
