@@ -54,7 +54,8 @@ _read_keys = {
         """,
     "tasks": """
         forward_output_layer forward_batch_size forward_override_hdf_output output_file eval_output_file
-        eval_output_file_per_seq loss_name output_per_seq_format output_per_seq_file_format
+        eval_output_file_per_seq loss_name output_per_seq_format output_per_seq_file_format search_data search_do_eval
+        search_output_layer search_output_file search_output_file_format
         """,
     "debugging": """
         debug_print_layer_output debug_print_layer_output_shape debug_print_layer_output_template
@@ -120,9 +121,8 @@ _not_yet_silent = {
         horovod_dataset_distribution
         """,
     "of tasks": """
-        search_data search_do_eval search_output_layer search_output_file search_output_file_format analyze_dataset
-        statistics_save_prefix sil_label_idx statistics_dtype extract num_tune_iterations num_individuals
-        num_train_steps num_kill_individuals num_best num_threads web_server_port data_key
+        analyze_dataset statistics_save_prefix sil_label_idx statistics_dtype extract num_tune_iterations
+        num_individuals num_train_steps num_kill_individuals num_best num_threads web_server_port data_key
         """,
     "of RASR": """
         sprint_interface_dataset_opts sprint_trainer_exec_path sprint_interface_custom_dataset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from returnn.config import Config, get_global_config
@@ -52,6 +52,8 @@ class EngineBase:
         """The current one; 0 before the first."""
         self.global_train_step: int | None = None
         """Of all epochs; None before there is a network."""
+        self.use_search_flag = False
+        """To be set before the network is built: build it for search."""
         self.learning_rate = 0.0
         """Of the current epoch."""
         self.learning_rate_control: LearningRateControl | None = None
@@ -129,6 +131,25 @@ class EngineBase:
         :param batch_size: frames of a batch; 0: the option ``batch_size``
         :param output_layer: default: the output layer of the network
         :param overwrite: the file may exist, and is replaced when the new one is complete
+        """
+        raise NotImplementedError
+
+    def search(
+        self,
+        dataset: Dataset,
+        do_eval: bool = True,
+        output_layer_names: str | Sequence[str] = "output",
+        output_file: str | None = None,
+        output_file_format: str = "txt",
+    ) -> None:
+        """
+        Shows, and writes, what the network recognizes in each sequence. It was built with ``use_search_flag``.
+
+        :param dataset: initialized
+        :param do_eval: with losses, errors, and the references in the log
+        :param output_layer_names: one, or several
+        :param output_file: must not exist
+        :param output_file_format: ``"txt"`` or ``"py"``
         """
         raise NotImplementedError
 

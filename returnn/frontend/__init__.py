@@ -10,8 +10,16 @@ from returnn.tensor import Dim, DimError, Tensor, TensorDict, batch_dim, single_
 
 from . import audio, init
 from .alignment import Fsa, ctc_best_path, ctc_fsa, fsa_best_path, fsa_full_sum, staircase_fsa
-from .attention import dot_attention, relative_positions, sinusoidal_encoding, sinusoidal_positional_encoding
+from .attention import (
+    dot_attention,
+    relative_positions,
+    relative_positions_of_frame,
+    sinusoidal_encoding,
+    sinusoidal_positional_encoding,
+)
+from .beam_search import beam_step, beam_step_with_labels, decide, gather_beam, normalized_scores, trace_beams
 from .conv import conv, make_conv_out_spatial_dims, pool, transposed_conv
+from .edit_distance_table import completion_distances, next_edit_distances
 from .elementwise import (
     abs,
     angle,

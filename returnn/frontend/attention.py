@@ -161,8 +161,17 @@ def relative_positions(
     query, key = (_frame_numbers(dim, of) for dim in dims)
     if not isinstance(query_offset, int) or query_offset:
         query = combine(query, "add", query_offset)
-    distance = combine(key, "sub", query).copy_transpose(dims)
-    return combine(clip_by_value(distance, -clipping, clipping), "add", clipping)
+    return relative_positions_of_frame(query, key, clipping=clipping).copy_transpose(dims)
+
+
+def relative_positions_of_frame(query: Tensor, keys: Tensor, *, clipping: int) -> Tensor:
+    """
+    :param query: number of the frame that looks; int, any dims
+    :param keys: numbers of the frames that are looked at
+    :param clipping: see :func:`relative_positions`
+    :return: see there; the dims of both
+    """
+    return combine(clip_by_value(combine(keys, "sub", query), -clipping, clipping), "add", clipping)
 
 
 def _frame_numbers(dim: Dim, of: Tensor | None) -> Tensor:

@@ -296,7 +296,7 @@ def top_k(
     :param axis: one dim; or several, which are searched together
     :param k: int, or int32 Tensor: the number of entries may differ then. That of k_dim by default
     :param k_dim: new, static or dynamic as k is
-    :param sorted: the largest one first, else in any order; of equal ones any
+    :param sorted: the largest one first, of equal ones the first; else any of these, in any order
     :return: values, [other dims of x.., k_dim]; their places, int32 labels of axis, or a list of these; k_dim
     """
     axes = [axis] if isinstance(axis, Dim) else list(axis)

@@ -57,17 +57,24 @@ def _softmax(x: Tensor, *, axis: Dim, log: bool) -> Tensor:
 
 
 def dropout(
-    x: Tensor, drop_prob: float, *, axis: Sequence[Dim] | None = None, name: str, on_forward: bool = False
+    x: Tensor,
+    drop_prob: float,
+    *,
+    axis: Sequence[Dim] | None = None,
+    name: str,
+    on_forward: bool = False,
+    same_in_all_frames: bool = False,
 ) -> Tensor:
     """
     y = x * floor(keep + U) / keep with U uniform in [0, 1): each entry is zero with ``drop_prob``, and the mean stays.
 
-    The noise is a function of (random seed, name, global step), see :mod:`.run_ctx`.
+    The noise is a function of (random seed, name, global step, frame of a loop), see :mod:`.run_ctx`.
 
     :param drop_prob: in (0, 1)
     :param axis: dims with noise of their own; all others share it. None: all dims
     :param name: who draws, for instance the absolute name of a layer
     :param on_forward: also when not training
+    :param same_in_all_frames: in a loop, the noise is not another one for each frame
     :return: x when not training
     """
     if not 0 < drop_prob < 1:
@@ -75,12 +82,13 @@ def dropout(
     ctx = get_run_ctx()
     if x.raw_tensor is None or (ctx.train_flag is False and not on_forward):
         return x
-    raw = backend_of_raw(x.raw_tensor).dropout(
+    backend = backend_of_raw(x.raw_tensor)
+    raw = backend.dropout(
         x.raw_tensor,
         drop_prob,
         axes=range(x.batch_ndim) if axis is None else [x.get_axis_from_dim(d) for d in axis],
         seed=ctx.seed_for(name),
-        step=ctx.step,
+        step=ctx.step if same_in_all_frames else ctx.step_of_draw(backend),
         train_flag=True if on_forward else ctx.train_flag,
     )
     return x.like(raw, name="dropout")

@@ -19,6 +19,8 @@ from .run_ctx import get_run_ctx
 
 STATE_DIM = Dim(3, description="random-state", kind=DimKind.Feature)
 """of a state: counter, second word of it, key"""
+_NUMBERS_OF_FRAME = 2**32
+"""counters between those of frames"""
 DISTRIBUTIONS = ("uniform", "normal", "truncated_normal")
 Number = float | int | Tensor
 
@@ -50,10 +52,11 @@ def random_state_from_seed(seed: int | Sequence[int], *, backend: Backend) -> Te
     return random_state(backend.convert(random_state_words(seed), "int64"))
 
 
-def random_state_of_step(name: str, *, backend: Backend) -> Tensor:
+def random_state_of_step(name: str, *, backend: Backend, frame: Tensor | None = None) -> Tensor:
     """
     :param name: who draws, for instance the absolute name of a layer
     :param backend: that computes; the template backend: no value
+    :param frame: int scalar, of a loop within the step: another state for each; by default the frame that is computed
     :return: another one for each (random seed, name, global step), see :mod:`.run_ctx`
     """
     if backend is template_backend:
@@ -61,6 +64,9 @@ def random_state_of_step(name: str, *, backend: Backend) -> Tensor:
     ctx = get_run_ctx()
     step = backend.cast(backend.convert(ctx.step), "int64")
     start, key = backend.convert(0, "int64"), backend.convert(ctx.seed_for(name), "int64")
+    raw_frame = ctx.frame if frame is None else frame.raw_tensor
+    if raw_frame is not None:
+        start = backend.binary("mul", backend.cast(raw_frame, "int64"), _NUMBERS_OF_FRAME)
     return random_state(backend.stack([start, step, key], 0))
 
 

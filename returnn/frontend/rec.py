@@ -14,10 +14,9 @@ from typing import Any
 from returnn.tensor import Dim, DimError, Tensor
 from returnn.tensor.backend import Backend, Raw, Size, backend_of_all, backend_of_raw, template_backend
 
-from .run_ctx import RunCtx, get_run_ctx
+from .run_ctx import FRAMES_PER_STEP, RunCtx, get_run_ctx
 from .shape import raw_shape, require_dims
 
-_FRAMES_PER_STEP = 2**24
 """more than a sequence has: room for a frame number beside the global step, where noise is drawn"""
 NUM_STATES = {
     "lstm": 2,
@@ -244,6 +243,8 @@ def _draw(backend: Backend, ctx: RunCtx, name: str, frame: Raw, shape: Sequence[
     :param frame: its number in the order of reading, an int scalar
     :return: uniform in [0, 1)
     """
-    step = backend.binary("mul", backend.cast(backend.convert(ctx.step), "int64"), _FRAMES_PER_STEP)
-    step = backend.binary("add", step, backend.cast(backend.convert(frame), "int64"))
+    step = backend.binary("mul", backend.cast(backend.convert(ctx.step), "int64"), FRAMES_PER_STEP)
+    for number in (frame, ctx.frame):
+        if number is not None:
+            step = backend.binary("add", step, backend.cast(backend.convert(number), "int64"))
     return backend.stateless_uniform(shape, seed=ctx.seed_for(name), step=step)

@@ -10,7 +10,13 @@ import contextlib
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from returnn.tensor.backend import Backend
+
+FRAMES_PER_STEP = 2**24
+"""numbers between those of steps, for the frames of a loop within a step"""
 
 
 @dataclass
@@ -27,6 +33,9 @@ class RunCtx:
     """On a backend that computes at once: what a step leaves for the next one, by name. Whoever makes a new context for
     each step passes on the same dict."""
 
+    frame: Any = None
+    """raw int scalar: number of the frame, in a loop within the step"""
+
     num_draws: int = 0
     """of :meth:`count_draw`"""
 
@@ -36,6 +45,16 @@ class RunCtx:
         :return: 31 bits, the same in each process
         """
         return zlib.crc32(("%i %s" % (self.random_seed, name)).encode("utf8")) & 0x7FFFFFFF
+
+    def step_of_draw(self, backend: Backend) -> Any:
+        """
+        :param backend: that draws
+        :return: the step; in a loop, another number for each frame
+        """
+        if self.frame is None:
+            return self.step
+        step = backend.binary("mul", backend.cast(backend.convert(self.step), "int64"), FRAMES_PER_STEP)
+        return backend.binary("add", step, backend.cast(self.frame, "int64"))
 
     def count_draw(self) -> int:
         """

@@ -12,6 +12,7 @@ from returnn.tensor import Dim, Tensor
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
+from .beam_border import merge_beam, split_beam
 from .features import feature_dim_of
 
 if TYPE_CHECKING:
@@ -170,8 +171,10 @@ def _raw_function(function: Callable[..., Any], name: str) -> Function:
     def apply(x: Tensor, axis: Dim | None = None, **opts: Any) -> Tensor:
         if x.raw_tensor is None:
             return x
-        raw = function(x.raw_tensor, **opts)
-        return x.like(raw, dtype=x._raw_backend.dtype_name(raw), name=name)
+        merged = merge_beam(x)
+        raw = function(merged.raw_tensor, **opts)
+        y = merged.like(raw, dtype=x._raw_backend.dtype_name(raw), name=name)
+        return y if merged is x else split_beam(y, like=x)
 
     return apply
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import returnn.frontend as rf
 from returnn.tensor import Dim, DimKind, Tensor
+from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.errors import ConfigError
 
 from .base import LayerBase
 from .concat_input import ConcatInputLayer
 from .features import feature_dim_of, static_feature_dim_of, time_dim_of, with_markers_by_kind
+from .history import all_frames_so_far, means_frames_of_loop, not_in_loop, over_frames
 from .registry import layer_class
 from .softmax import softmax_over_frames
 
@@ -71,7 +73,10 @@ class GenericAttentionLayer(AttentionLayer):
         return with_markers_by_kind(y)
 
     def _with_time_of_base(self, weights: Tensor, base: Tensor) -> Tensor:
-        time, own = time_dim_of(base, "base"), time_dim_of(weights, "weights")
+        time = time_dim_of(base, "base")
+        if weights.time_dim is None and time in weights.dims:
+            return weights
+        own = time_dim_of(weights, "weights")
         if own == time:
             return weights
         if time in weights.dims:
@@ -215,6 +220,7 @@ class SelfAttentionLayer(ConcatInputLayer):
 
     q, k, v = x QKV, for each head; out = softmax(q . k / sqrt(K) + q . key_shift / sqrt(K)) . v, K the size of a key.
     There is no projection behind it. Output [batch, time, n_out], the heads one behind the other.
+    Within a loop also over its frames, with ``attention_left_only``: input [batch, F_in], output [batch, n_out].
     Parameters: ``QKV`` [F_in, 2 total_key_dim + n_out], its columns by heads: q, k, v of the first one, then those of
     the next.
     """
@@ -225,7 +231,7 @@ class SelfAttentionLayer(ConcatInputLayer):
     """size of the keys of all heads; must be given"""
     key_shift: LayerBase | str | None = None
     """layer [time, time, total_key_dim / num_heads], such as relative_positional_encoding: added to the key for each
-    pair of frames"""
+    pair of frames. Over the frames of a loop [1, frames so far, total_key_dim / num_heads]"""
     attention_left_only: bool = False
     """a frame does not see later ones"""
     attention_dropout: float = 0.0
@@ -236,6 +242,7 @@ class SelfAttentionLayer(ConcatInputLayer):
     """the state that is kept within a loop covers the current sequence only; without effect outside of loops"""
 
     recurrent = True
+    iterates_itself = True
     _layer_options = ("key_shift",)
 
     def compute(self, x: Tensor) -> Tensor:
@@ -243,16 +250,20 @@ class SelfAttentionLayer(ConcatInputLayer):
         in_dim = static_feature_dim_of(x)
         if x.sparse:
             raise ConfigError("the input must be dense, but is %s" % x.short_repr())
-        time = time_dim_of(x, "the input")
-        if x.batch_ndim != 3 or not x.have_batch_axis():
-            raise ConfigError("the input must have batch, time and feature axis, but is %s" % x.short_repr())
+        x, time_dim, over_loop = self._time_dim(x)
         x = x.copy_transpose([d for d in x.dims if d != in_dim] + [in_dim])
         x = x.copy_as_batch_major()
         per_head = self.make_dim("qkv-per-head", 2 * key_dim.require_static() + value_dim.require_static())
         weights = self._weights(in_dim, heads, per_head)
         qkv = rf.matmul(x, weights, reduce=in_dim)
         query, keys, values = rf.split(qkv, axis=per_head, out_dims=[key_dim, key_dim, value_dim])
-        keys, values = (rf.replace_dim(y, in_dim=time, out_dim=time.twin()) for y in (keys, values))
+        if time_dim is None:
+            key_time = self.make_dim("history", None)
+            keys = all_frames_so_far(self, "k_left", keys, key_time)
+            values = all_frames_so_far(self, "v_left", values, key_time)
+        else:
+            key_time = time_dim.twin()
+            keys, values = (rf.replace_dim(y, in_dim=time_dim, out_dim=key_time) for y in (keys, values))
         scale = 1.0 / math.sqrt(key_dim.require_static())
         query = query * scale
         y = rf.dot_attention(
@@ -260,17 +271,30 @@ class SelfAttentionLayer(ConcatInputLayer):
             keys,
             values,
             key_dim=key_dim,
-            axis=time.twin(),
+            axis=key_time,
             scale=1.0,
-            energy_bias=self._energy_of_key_shift(query, heads, key_dim, time),
-            causal_query_spatial_dim=time if self.attention_left_only else None,
+            energy_bias=self._energy_of_key_shift(query, heads, key_dim, time_dim, key_time, over_loop=over_loop),
+            causal_query_spatial_dim=time_dim if self.attention_left_only else None,
             att_dropout=self._dropout_of_weights(),
             name=self.get_absolute_name() + "/attention_dropout",
         )
         y, _ = rf.merge_dims(y, dims=[heads, value_dim], out_dim=out_dim)
         y.feature_dim = out_dim
-        y.time_dim_axis = y.get_axis_from_dim(time)
+        if not over_loop and time_dim is not None:
+            y.time_dim_axis = y.get_axis_from_dim(time_dim)
         return y
+
+    def _time_dim(self, x: Tensor) -> tuple[Tensor, Dim | None, bool]:
+        """:return: input; its axis to attend to, None: it is one frame; whether that is the axis of the loop around"""
+        over_loop = means_frames_of_loop(self, x)
+        time_dim = None if over_loop else time_dim_of(x, "the input")
+        if len(visible_dims(x.dims)) != (2 if over_loop else 3) or not x.have_batch_axis():
+            raise ConfigError("the input must have batch, time and feature axis, but is %s" % x.short_repr())
+        if not over_loop:
+            return x, time_dim, False
+        if not self.attention_left_only:
+            raise not_in_loop("self-attention without attention_left_only")
+        return *over_frames(self, x), True
 
     def _sizes(self) -> tuple[Dim, Dim, Dim, Dim]:
         """heads, key, value of a head, output"""
@@ -296,9 +320,13 @@ class SelfAttentionLayer(ConcatInputLayer):
         weights = self.param("QKV", [in_dim, columns], init=self.forward_weights_init)
         return rf.split_dims(weights, axis=columns, dims=[heads, per_head])
 
-    def _energy_of_key_shift(self, query: Tensor, heads: Dim, key_dim: Dim, time: Dim) -> Tensor | None:
+    def _energy_of_key_shift(
+        self, query: Tensor, heads: Dim, key_dim: Dim, time: Dim | None, key_time: Dim, *, over_loop: bool
+    ) -> Tensor | None:
         """
         :param query: scaled
+        :param time: None: the query is one frame
+        :param over_loop: it is the axis of the loop around
         :return: [.., time, key time]
         """
         if self.key_shift is None:
@@ -306,15 +334,32 @@ class SelfAttentionLayer(ConcatInputLayer):
         if not isinstance(self.key_shift, LayerBase):
             raise ConfigError("key_shift must be a layer, but is %r" % (self.key_shift,))
         shift = self._output_of(self.key_shift)
-        wanted = (time, time.twin(), key_dim)
+        batch = [d for d in query.dims if d not in (time, heads, key_dim)]
+        if time is None or over_loop:
+            shift = self._key_shift_of_frame(shift, key_dim, key_time)
+            return rf.matmul(
+                query, shift, reduce=key_dim, dim_order=[*batch, heads, *([] if time is None else [time]), key_time]
+            )
+        wanted = (time, key_time, key_dim)
         dims = [d.twin_of or d for d in shift.dims]
         if shift.batch_ndim != 3 or dims[:2] != [time, time] or dims[2].dimension != key_dim.dimension:
             text = "key_shift must be [time, time, %i], with the time axis %s, but layer %r is %s"
             size = key_dim.require_static()
             raise ConfigError(text % (size, time.short_repr(), self.key_shift.name, shift.short_repr()))
         shift = shift.like(shift.raw_tensor, dims=wanted, feature_dim=key_dim, time_dim=None)
-        batch = [d for d in query.dims if d not in (time, heads, key_dim)]
-        return rf.matmul(query, shift, reduce=key_dim, dim_order=[*batch, heads, time, time.twin()])
+        return rf.matmul(query, shift, reduce=key_dim, dim_order=[*batch, heads, time, key_time])
+
+    def _key_shift_of_frame(self, shift: Tensor, key_dim: Dim, key_time: Dim) -> Tensor:
+        """:return: [frames so far, key]; moved out of the loop with the axis of the loop besides"""
+        dims = [d for d in visible_dims(shift.dims) if not d.is_batch_dim]
+        if [d.dimension for d in dims] != [1, None, key_dim.dimension]:
+            text = "key_shift must be [1, frames so far, %i] over the frames of a loop, but layer %r is %s"
+            name = getattr(self.key_shift, "name", None)
+            raise ConfigError(text % (key_dim.require_static(), name, shift.short_repr()))
+        shift = rf.squeeze(shift, dims[0])
+        for own, wanted in ((dims[1], key_time), (dims[2], key_dim)):
+            shift = shift if own == wanted else rf.replace_dim(shift, in_dim=own, out_dim=wanted)
+        return shift
 
     def _dropout_of_weights(self) -> float:
         value = self.attention_dropout

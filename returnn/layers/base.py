@@ -17,11 +17,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from returnn.tensor import Dim, DimError, DimKind, Tensor
+from returnn.tensor.hidden_dims import is_hidden
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 from . import batch_norm as batch_norm_module
 from .activations import OutputWithActivation, get_activation
+from .beam_border import merge_beam, template_without_beam
 from .constraints import constraint_terms
 from .initializers import parse_initializer
 from .out_type import apply_out_type
@@ -137,6 +139,8 @@ class LayerBase(RecProtocol):
     _loss_class: type[Loss] | None = None
     _is_template = False
     """within a template run"""
+    is_unknown = False
+    """its output is not known yet"""
     _has_skipped_seed = False
     search_choices: SearchChoices | None = None
     """of a layer that chooses, in a beam search"""
@@ -157,7 +161,28 @@ class LayerBase(RecProtocol):
     def _compute_output(self) -> None:
         if type(self).compute is not LayerBase.compute:
             value = self.compute(*self._inputs())
+            if self.has_values:
+                self.output = self.with_hidden_dims(self.output, value.dims)
             self.output.raw_tensor = None if value.raw_tensor is None else self._in_layout_of(value, self.output)
+            if self.network.loop is None:
+                self.output = merge_beam(self.output)
+
+    @staticmethod
+    def with_hidden_dims(template: Tensor, dims: Sequence[Dim]) -> Tensor:
+        """
+        :param template: of an output
+        :param dims: of its value
+        :return: with those of dims that layers do not see, if it lacks some, without value: frames of a loop in front,
+            a beam behind the batch
+        """
+        hidden = [d for i, d in enumerate(dims) if is_hidden(d) and d not in template.dims and d not in dims[:i]]
+        if not hidden:
+            return template
+        beams = [d for d in hidden if d.is_beam_dim]
+        res = list(template.dims)
+        place = next((i + 1 for i, d in enumerate(res) if d.is_batch_dim), 0)
+        res[place:place] = beams
+        return template.like(None, dims=[*(d for d in hidden if d not in beams), *res])
 
     def compute_again(self) -> None:
         """On a backend that computes at once: the output of this step, from that of the sources."""
@@ -185,6 +210,13 @@ class LayerBase(RecProtocol):
         if not self._is_template:
             self.rec_vars_outputs = {}
             _recent.append(weakref.ref(self))
+
+    def drop_values(self) -> None:
+        """On a backend that computes at once: behind a step, nothing of it is kept."""
+        self.output.raw_tensor = None
+        if self.output_before_activation is not None:
+            before = self.output_before_activation
+            self.output_before_activation = OutputWithActivation(before.x.copy_template(), before.activation)
 
     @property
     def loss_class(self) -> type[Loss] | None:
@@ -223,7 +255,7 @@ class LayerBase(RecProtocol):
         :param layer: a source, or what one of the ``_layer_options`` names
         :return: its output; within a template run, or where this layer is only built, without value
         """
-        return layer.output if self.has_values else layer.output.copy_template()
+        return (layer.output.unmerged or layer.output) if self.has_values else template_without_beam(layer.output)
 
     def _output_of_option(self, key: str) -> Tensor:
         """
@@ -433,7 +465,7 @@ class LayerBase(RecProtocol):
         for dim in dims:
             if dim.dimension is None:
                 raise ConfigError("parameter %r needs a static size, but %s is not known" % (name, dim))
-        if self._is_template:
+        if self._is_template or self.network.only_types:
             return Tensor(name, dims, dtype)
         key = "/".join(x for x in (scope, name) if x)
         own_name = "/".join(x for x in (self.scope, key) if x)

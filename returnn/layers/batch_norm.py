@@ -12,6 +12,7 @@ import returnn.frontend as rf
 from returnn.frontend.init import Constant
 from returnn.log import log
 from returnn.tensor import Dim, Tensor
+from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
@@ -134,8 +135,9 @@ class _Params:
         self.version = version
         self.prefix = {0: "%s_%s_" % (layer.name.split("/")[-1], layer.output_name), 1: "", 2: "v2_"}[version]
         self.feature = feature_dim_of(x)
-        ones = [layer.make_dim("batch_norm:one%i" % i, 1) for i in range(x.batch_ndim)]
-        self.dims: list[Dim] = [d if d == self.feature else ones[i] for i, d in enumerate(x.dims)]
+        dims = visible_dims(x.dims)
+        ones = [layer.make_dim("batch_norm:one%i" % i, 1) for i in range(len(dims))]
+        self.dims: list[Dim] = [d if d == self.feature else ones[i] for i, d in enumerate(dims)]
         self.vars: dict[str, Any] = {}
 
     def make(self, name: str, *, init: Any, trainable: bool | None = None) -> Tensor:

@@ -15,6 +15,7 @@ from returnn.util.suggest import did_you_mean
 from returnn.util.user_functions import is_users
 
 from .base import LayerBase
+from .beam_border import beam_of, merge_beam, merged_outputs, split_beam
 from .features import feature_dim_of
 from .registry import layer_class
 from .unify import common_layout, unify
@@ -160,12 +161,16 @@ class CombineLayer(LayerBase):
         )
         if self._is_template or any(x.raw_tensor is None for x in sources):
             return template
-        access = _SourceAccess(self, sources, self.output)
-        value = self._call_user_code(access)
-        access.check_all_used()
-        if self.eval_for_output_loss:
-            self.output_loss = self._evaluated_output_loss()
-        return self._as_tensor(value, self.output)
+        output = self.with_hidden_dims(self.output, [d for x in sources for d in x.dims])
+        beam = beam_of(output)
+        with merged_outputs(self.sources, beam):
+            access = _SourceAccess(self, tuple(merge_beam(x, beam) for x in sources), merge_beam(output))
+            value = self._call_user_code(access)
+            access.check_all_used()
+            if self.eval_for_output_loss:
+                self.output_loss = self._evaluated_output_loss()
+            y = self._as_tensor(value, merge_beam(output))
+        return y if beam is None or beam in y.dims else split_beam(y, like=output)
 
     def _evaluated_output_loss(self) -> Any:
         without = [s.name for s in self.sources if s.output_loss is None]

@@ -11,6 +11,7 @@ from returnn.tensor.run_table import current_table
 from returnn.util.errors import ConfigError
 
 from .base import LayerBase
+from .beam_border import template_without_beam
 from .unify import unify
 
 
@@ -28,7 +29,7 @@ def get_concat_sources_data_template(src_layers: Sequence[LayerBase], name: str 
     :param name: of the result
     :return: like :func:`concat_sources`, without value
     """
-    return _join([layer.output.copy_template() for layer in src_layers]).copy_template(name)
+    return _join([template_without_beam(layer.output) for layer in src_layers]).copy_template(name)
 
 
 def _join(sources: Sequence[Tensor]) -> Tensor:
@@ -72,6 +73,11 @@ class ConcatInputLayer(LayerBase):
     def _read_sources(self) -> None:
         if self.sources and not self._is_template:
             self.input_data = self._joined_input()
+
+    def drop_values(self) -> None:
+        super().drop_values()
+        if vars(self).get("input_data") is not None:  # some derived layers leave their sources to others
+            self.input_data = self.input_data.copy_template()
 
     def _inputs(self) -> list[Tensor]:
         if not self.sources:

@@ -13,12 +13,16 @@ from .base import LayerBase
 from .constant import ConstantLayer
 from .control import TrainFlagLayer
 from .parts import LayerWithParts
+from .recurrent.initial import with_all_dims
+from .recurrent.loop_layers import RecPreviousLayer
 from .registry import layer_class
 from .unify import matching_dims
 from .unit_network import UnitNetwork, unit_options
 
 if TYPE_CHECKING:
     from returnn.network.network import Network
+
+    from .recurrent.loop import Loop
 
 
 class _Hidden(UnitNetwork):
@@ -40,6 +44,7 @@ class CondLayer(LayerWithParts):
 
     Parameters: those of both, in the scope of this layer; of equal names, the same. The layers inside have no losses,
     and what they add to the objective does not count.
+    Within a loop, states of the layer that is not computed stay as they were in the frame before.
     """
 
     _default_source = None
@@ -75,7 +80,9 @@ class CondLayer(LayerWithParts):
                 _Branch(network, name, opts, unit=unit, key="%s:%s" % (name, key))
                 for key, unit in zip(_BRANCH_NAMES, units, strict=True)
             ]
-            d["_branches"] = [inside.unit_layer for inside in insides]
+            branches = [inside.unit_layer for inside in insides]
+            d["_branches"] = [layer for layer in branches if not layer.is_unknown] or branches
+        _check_frames_before(d["_branches"])
         super().transform_config_dict(d, network, get_layer)
         for key, options in ignored.items():
             if options:
@@ -86,6 +93,7 @@ class CondLayer(LayerWithParts):
 
     def _set_opts(self, **kwargs: Any) -> None:
         super()._set_opts(**kwargs)
+        self._templates: dict[str, list[Tensor]] = {}
         self._part_names = _common_parts(self._branches)
         self.recurrent = any(layer.recurrent for layer in self._branches)
 
@@ -100,6 +108,22 @@ class CondLayer(LayerWithParts):
     def used_layers(self) -> list[LayerBase]:
         assert isinstance(self.condition, LayerBase)
         return [*super().used_layers(), self.condition, *self._branches]
+
+    @property
+    def layers_computed_inside(self) -> list[LayerBase]:
+        if len(self._branches) == 1:
+            return []
+        return [layer for branch in self._branches for layer in branch.network.inner_steps.layers]
+
+    @property
+    def stays_in_loop(self) -> bool:  # type: ignore[override]
+        return len(self._branches) > 1
+
+    def get_dep_layers(self) -> list[LayerBase]:
+        """also those outside that layers inside compute with"""
+        inside = self.layers_computed_inside
+        found = [*super().get_dep_layers(), *(other for layer in inside for other in layer.get_dep_layers())]
+        return [layer for layer in dict.fromkeys(found) if layer not in inside]
 
     def _inputs(self) -> list[Tensor]:
         assert isinstance(self.condition, LayerBase)
@@ -130,6 +154,7 @@ class CondLayer(LayerWithParts):
         :param outputs: of false, true
         :return: output of this layer, and the dims of false and true in the order of its dims
         """
+        outputs = self._templates.setdefault(key, [x.copy_template() for x in outputs])  # before they have a beam
         false, true = (x.copy_template() for x in outputs)
         if false.dtype != true.dtype or false.sparse != true.sparse:
             raise ConfigError("%s and %s differ: %s" % (*_BRANCH_NAMES, _both(false, true)))
@@ -141,12 +166,29 @@ class CondLayer(LayerWithParts):
             if dim != other and dim.is_dynamic:
                 dim = self.make_dim("%s:axis%i" % (key, i), None, kind=dim.kind)
             dims.append(dim)
-        return true.copy_template_new_dim_tags(dims, keep_special_axes=True), (order, list(true.dims))
+        return self._with_beams(true.copy_template_new_dim_tags(dims, keep_special_axes=True), (order, list(true.dims)))
+
+    def _with_beams(self, output: Tensor, orders: tuple[list[Dim], list[Dim]]) -> _Joined:
+        """
+        Within a search, both layers get the beams of what any layer inside computes with.
+        """
+        if not self.has_values or self.network.loop is None:
+            return output, orders
+        beams = [d for layer in self.get_dep_layers() for d in layer.output.dims if d.is_beam_dim]
+        res = self.with_hidden_dims(output, beams)
+        new = [(i, d) for i, d in enumerate(res.dims) if d not in output.dims]
+        for order in orders:
+            for place, dim in new:
+                order.insert(place, dim)
+        return res, orders
 
     def _compute_branch(self, condition: Any, layouts: list[_Joined]) -> None:
         """
         Gives the outputs their values, and their dims the lengths that are known only then.
         """
+        loop = None if self.network.loop is None else self.network.loop.run
+        states = [] if loop is None else loop.states_of(self.layers_computed_inside)
+        left: list[Tensor] = []
         new_dims = [
             (layout, axis)
             for layout, (output, _) in enumerate(layouts)
@@ -161,19 +203,24 @@ class CondLayer(LayerWithParts):
                 ops = layer.network.compute_inside()
                 outputs = [layer.output, *[_part_of(layer, part) for part in self._part_names]]
                 dims = [order[which] for _, order in layouts]
-                values = [x.copy_transpose(d).raw_tensor for x, d in zip(outputs, dims, strict=True)]
+                values = [_raw_in_layout(x, d, loop) for x, d in zip(outputs, dims, strict=True)]
                 values += [_lens(dims[layout][axis]) for layout, axis in new_dims]
+                if loop is not None:
+                    left[:] = loop.take_left(states)
+                values += [x.raw_tensor for x in left]
                 return backend.after(ops, lambda: [backend.identity(raw) for raw in values]) if ops else values
 
             return raws
 
         values = self.network.backend.cond(condition, compute(1), compute(0))
         values = list(values) if isinstance(values, (list, tuple)) else [values]
-        for (layout, axis), raw in zip(new_dims, values[len(layouts) :], strict=True):
+        for (layout, axis), raw in zip(new_dims, values[len(layouts) :], strict=False):
             dim = layouts[layout][0].dims[axis]
             dim.dyn_size_ext = Tensor("lens", dim.size_dims or (), "int32", raw_tensor=raw)
         for (output, _), raw in zip(layouts, values, strict=False):
             output.raw_tensor = raw
+        for state, x, raw in zip(states, left, values[len(layouts) + len(new_dims) :], strict=True):
+            state.next = x.like(raw)
 
     def _with_default_markers(self, output: Tensor) -> Tensor:
         return output
@@ -205,6 +252,22 @@ def _known_value(condition: LayerBase) -> bool | None:
     return None
 
 
+def _check_frames_before(branches: list[LayerBase]) -> None:
+    """
+    :param branches: both layers, or the only one that is known
+    :raises ConfigError: a layer inside needs the frame before of another one inside, which was maybe not computed
+    """
+    if len(branches) < 2:
+        return
+    for branch in branches:
+        for layer in branch.network.inner_steps.layers:
+            if isinstance(layer, RecPreviousLayer):
+                raise ConfigError(
+                    "%r: within a layer of class cond, there is no frame before of the layers inside. "
+                    "Put layer %r outside of it" % (layer.name, layer.of_name)
+                )
+
+
 def _ignored_options(unit: dict[str, Any]) -> list[str]:
     """
     :param unit: options of a layer inside
@@ -228,6 +291,10 @@ def _part_of(layer: LayerBase, name: str) -> Tensor:
     part = layer.get_sub_layer(name)
     assert part is not None
     return part.output
+
+
+def _raw_in_layout(x: Tensor, dims: list[Dim], loop: Loop | None) -> Any:
+    return (x.copy_transpose(dims) if loop is None else with_all_dims(x, dims, loop)).raw_tensor
 
 
 def _lens(dim: Dim) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import returnn.frontend as rf
 from returnn.tensor import Dim, DimError, Tensor
+from returnn.tensor.hidden_dims import is_hidden
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
@@ -124,8 +125,8 @@ class DotLayer(LayerBase):
         :return: var1, var2, and pairs of axes that are shared
         """
         specs = self._option("var1"), self._option("var2")
-        rest1 = [i for i in range(a.batch_ndim) if i not in red1]
-        rest2 = [i for i in range(b.batch_ndim) if i not in red2]
+        rest1 = [i for i, d in enumerate(a.dims) if i not in red1 and not is_hidden(d)]
+        rest2 = [i for i, d in enumerate(b.dims) if i not in red2 and not is_hidden(d)]
         if "auto" in specs:
             if specs != ("auto", "auto"):
                 raise ConfigError('var1 and var2 must both be "auto", or none of them: they are %r and %r' % specs)
@@ -175,14 +176,15 @@ class DotLayer(LayerBase):
         for j in range(b.batch_ndim):
             if j in partner:
                 dims_b[j] = dims_a[partner[j]]
-            while j not in partner and dims_b[j] in [*dims_a, *dims_b[:j]]:
+            while j not in partner and not is_hidden(dims_b[j]) and dims_b[j] in [*dims_a, *dims_b[:j]]:
                 dims_b[j] = dims_b[j].twin()  # the output has this size twice
         zero = [
             a.dims[i] in self.sources[0]._zero_padded_dims or b.dims[j] in self.sources[1]._zero_padded_dims
             for i, j in reduced
             if a.dims[i].is_dynamic
         ]
-        order = [dims_a[i] for i, _ in shared] + [dims_a[i] for i in var1] + [dims_b[j] for j in var2]
+        order = list(dict.fromkeys(d for d in dims_a + dims_b if is_hidden(d)))
+        order += [dims_a[i] for i, _ in shared] + [dims_a[i] for i in var1] + [dims_b[j] for j in var2]
         return rf.matmul(
             a,
             b.like(b.raw_tensor, dims=dims_b, feature_dim=None, time_dim=None),

@@ -153,15 +153,15 @@ class SliceNdLayer(ConcatInputLayer):
         if isinstance(self.size, Dim):
             return self.size
         if self.size is not None and not isinstance(self.size, LayerBase):
-            return self.make_dim("slice", whole_number(self.size, "size", least=0), kind=axis.kind)
-        dim = self.make_dim("sliced", None, kind=axis.kind)
+            return self.make_dim("sliced-time", whole_number(self.size, "size", least=0), kind=axis.kind)
+        dim = self.make_dim("sliced-time", None, kind=axis.kind)
         if isinstance(self.size, LayerBase):
             lens: Any = integers(self._output_of(self.size), "size")
         else:
             least = 0 if self.min_size is None else whole_number(self.min_size, "min_size", least=0)
             rest = rf.lengths_along(x, axis) - start
             if isinstance(rest, int):
-                return self.make_dim("slice", max(rest, least), kind=axis.kind)
+                return self.make_dim("sliced-time", max(rest, least), kind=axis.kind)
             lens = rf.maximum(rest, least)
         if x.raw_tensor is not None:
             dim.dyn_size_ext = lens

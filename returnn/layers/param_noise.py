@@ -44,7 +44,7 @@ def with_noise(layer: LayerBase, name: str, value: Tensor) -> Tensor:
     if drop_prob and value.batch_ndim >= _option(layer, "param_dropout_min_ndim"):
         if not drop_prob < 1:
             raise ConfigError("param_dropout must be in [0, 1), but is %r" % drop_prob)
-        value = rf.dropout(value, drop_prob, name=full_name + "/param_dropout")
+        value = rf.dropout(value, drop_prob, name=full_name + "/param_dropout", same_in_all_frames=True)
     return value
 
 

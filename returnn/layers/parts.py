@@ -57,6 +57,10 @@ class PartLayer(LayerBase):
     part: str
     """its name"""
 
+    @property
+    def group_in_loop(self) -> Any:
+        return super().group_in_loop or self.sources[0]
+
     def compute(self, _: Tensor) -> Tensor:
         layer = self.sources[0]
         assert isinstance(layer, LayerWithParts)

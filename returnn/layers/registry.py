@@ -50,10 +50,16 @@ BUILTIN_MODULES = [
     "cond",
     "masked",
     "recurrent.rec",
+    "recurrent.loop_layers",
+    "recurrent.outside",
+    "recurrent.distances",
+    "choice",
+    "beam_layers",
     "compare",
     "dot",
     "softmax",
     "attention",
+    "cum_concat",
     "positional",
     "elementwise",
     "alignment",
@@ -65,8 +71,7 @@ BUILTIN_MODULES = [
 
 NOT_YET = frozenset(
     """
-    choice choice_get_beam_scores choice_get_src_beams cum_concat decide decide_keep_beam edit_distance_table
-    kenlm optimal_completions split_batch_beam twod_lstm
+    kenlm twod_lstm
     """.split()
 )
 """names that configs use for layer classes that are not there yet"""

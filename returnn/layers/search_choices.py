@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from returnn.tensor import Tensor
+
     from .base import LayerBase
 
 
@@ -26,6 +28,10 @@ class SearchChoices:
         """raw int32 [batch, beam]: which hypothesis of ``src_layer`` each one goes on from"""
         self.beam_scores: Any = None
         """raw float32 [batch, beam]: logarithm of the score of each one"""
+        self.scores: Tensor | None = None
+        """the same as a Tensor"""
+        self.src: Tensor | None = None
+        """``src_beams`` as a Tensor; within a loop"""
 
     def __repr__(self) -> str:
         decided = ", decided" if self.is_decided else ""
@@ -35,6 +41,10 @@ class SearchChoices:
     def src_layer(self) -> LayerBase | None:
         """the layer that chose before, if there is one"""
         return self.owner.network.get_search_choices(base_search_choice=self.owner)
+
+    def forget(self) -> None:
+        """Values of one frame of a loop, once that is over."""
+        self.src_beams = self.beam_scores = self.scores = self.src = None
 
     def set_src_beams(self, src_beam_idxs: Any) -> None:
         """

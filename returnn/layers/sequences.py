@@ -6,19 +6,23 @@ from typing import Any
 
 import returnn.frontend as rf
 from returnn.tensor import Tensor
+from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 from .axes import axis_of
 from .base import LayerBase
 from .concat_input import ConcatInputLayer
+from .history import not_in_loop, over_frames, zeros_before
 from .numbers import number
 from .registry import layer_class
 
 
 @layer_class("cumsum")
 class CumsumLayer(ConcatInputLayer):
-    """Running sum: y[t] = x[0] + .. + x[t]. Works on labels too."""
+    """Running sum: y[t] = x[0] + .. + x[t]. Works on labels too. Within a loop also over its frames."""
+
+    iterates_itself = True
 
     axis: Any = "T"
     """axis description"""
@@ -28,12 +32,22 @@ class CumsumLayer(ConcatInputLayer):
     """y[t] = x[t] + .. + x[last]. Up to behaviour version 30, frames behind a sequence's end count too"""
 
     def compute(self, x: Tensor) -> Tensor:
-        axis = axis_of(x, self.axis)
-        self.recurrent = axis.is_dynamic
+        x, axis = over_frames(self, x, self.axis)
+        self.recurrent = axis is None or axis.is_dynamic
         if self.additional_left_summand_per_element is not None:
             x = number(self.additional_left_summand_per_element, "additional_left_summand_per_element") + x
+        if axis is None:
+            return self._one_frame(x)
         masked = BehaviorVersion.has(Change.SEQUENCE_LAYERS_MASK)
         return rf.cumsum(x, spatial_dim=axis, reverse=self.reverse, use_mask=masked)
+
+    def _one_frame(self, x: Tensor) -> Tensor:
+        if self.reverse:
+            raise not_in_loop("reverse")
+        dims = visible_dims(x.dims)
+        y = self.previous("sum", x.like(None, dims=dims), lambda: zeros_before(self, dims, x.dtype)) + x
+        self.leave("sum", y)
+        return y
 
 
 @layer_class("edit_distance")

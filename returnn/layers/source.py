@@ -53,6 +53,36 @@ class DataNotAvailableLayer(LayerBase):
         return DataNotAvailableLayer(name=name, network=self.network, output=found[0], sources=[self])
 
 
+class UnknownType(Exception):
+    """Not an error yet: the output of a layer is not known yet."""
+
+
+class UnknownLayer(LayerBase):
+    """Stands for a layer whose output is not known yet, while the templates of a loop are derived."""
+
+    layer_class = ":unknown"
+    is_unknown = True
+
+    def __init__(self, *, name: str, network: Any, reason: Exception | None = None):
+        """
+        :param name: of the layer
+        :param network: that it is in
+        :param reason: why it is not known
+        """
+        self._set_opts(name=name, network=network, sources=(), opts={})
+        self.reason = reason
+
+    @property
+    def output(self) -> Tensor:  # type: ignore[override]
+        """
+        :raises UnknownType: always
+        """
+        raise UnknownType("the output of layer %r is not known" % self.name)
+
+    def __repr__(self) -> str:
+        return "<%s %r>" % (type(self).__name__, self.name)
+
+
 class InternalLayer(LayerBase):
     """Wraps a value that the network made itself. Not for configs."""
 
@@ -64,6 +94,12 @@ class InternalLayer(LayerBase):
 
     def compute_again(self) -> None:
         pass  # whoever made it gives it its value
+
+
+class GuessedLayer(InternalLayer):
+    """Stands for a layer whose output is not known yet, with what is taken for it."""
+
+    layer_class = ":guessed"
 
 
 class WrappedInternalLayer(InternalLayer):

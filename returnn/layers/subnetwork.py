@@ -35,6 +35,10 @@ class Subnetwork:
     them"""
     is_deferred = False
     """the layers inside are only built; the layer around computes them, see ``Network.compute_inside``"""
+    is_complete = False
+    """the layer around builds all layers inside that are needed"""
+    scope_suffix = ""
+    """behind the name of the layer around, in front of the parameters inside"""
 
     def __init__(self, parent_net: Network, name: str, opts: dict[str, Any] | None = None):
         """
@@ -101,6 +105,24 @@ class Subnetwork:
         opts: dict[str, Any] = {key: self.opts[key] for key in _INPUT_OPTIONS if key in self.opts}
         opts.update(name=name, network=self.net, sources=sources)
         return SubnetworkInputLayer(**opts, output=SubnetworkInputLayer.get_out_data_from_opts(**opts))
+
+    @property
+    def loop(self) -> Any:
+        """:class:`.recurrent.subnet.RecSubnet`, if this is one"""
+        return None
+
+    @property
+    def masking(self) -> Any:
+        """:class:`.masking.Masking` of the frames of a loop around, if the layer around masks these"""
+        return None
+
+    def loop_layer(self, net: Network, name: str) -> LayerBase | None:
+        """
+        :param net: the network inside, or its extra net
+        :param name: ``:i`` or ``prev:NAME``, as a layer inside says it
+        :return: what it means inside. None: this is no loop, so the network around decides
+        """
+        return None
 
     def outer_layer(self, name: str) -> LayerBase | None:
         """
@@ -175,11 +197,10 @@ class SubnetworkLayer(ConcatInputLayer):
 
     def compute(self) -> Tensor:
         inner = self._inner_output
-        if self._is_template:
-            return inner.output.copy_template()
-        self.output_before_activation = inner.output_before_activation
-        self.output_loss = inner.output_loss
-        return inner.output
+        if not self._is_template:
+            self.output_before_activation = inner.output_before_activation
+            self.output_loss = inner.output_loss
+        return self._output_of(inner)
 
     def _with_default_markers(self, output: Tensor) -> Tensor:
         return output
@@ -213,6 +234,13 @@ class SubnetworkLayer(ConcatInputLayer):
 
     def get_last_hidden_state(self, key: Any) -> Tensor | None:
         return self._inner_output.get_last_hidden_state(key)
+
+    @property
+    def layer_of_state(self) -> LayerBase:
+        return self._inner_output.layer_of_state
+
+    def get_state_of_frame_before(self, key: Any) -> Tensor | None:
+        return self._inner_output.get_state_of_frame_before(key)
 
 
 @layer_class(":subnetwork-input")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from returnn.tensor import Dim, Tensor
+from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.behavior_version import BehaviorVersion, Change
 
 
@@ -80,8 +81,8 @@ def _match(a: Tensor, b: Tensor, features: bool) -> tuple[Tensor, Tensor]:
     """
     :return: both, with the dims of ``a`` in ``b`` where they mean the same; axes of size 1 that the other has dropped
     """
-    free_a = [d for d in a.dims if d not in b.dims and (features or d != a.feature_dim)]
-    free_b = [d for d in b.dims if d not in a.dims and (features or d != b.feature_dim)]
+    free_a = [d for d in visible_dims(a.dims) if d not in b.dims and (features or d != a.feature_dim)]
+    free_b = [d for d in visible_dims(b.dims) if d not in a.dims and (features or d != b.feature_dim)]
     for dim in free_b:
         partner = _partner(dim, b, free_a, a)
         if partner is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import returnn.frontend as rf
+from returnn.frontend.windows import window_split
 from returnn.tensor import Dim, Tensor
+from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
@@ -13,6 +15,7 @@ from returnn.util.suggest import did_you_mean
 from .axes import axis_behind_batch, axis_of, batch_major
 from .base import LayerBase
 from .concat_input import ConcatInputLayer
+from .history import not_in_loop, over_frames, zeros_before
 from .numbers import number, whole_number
 from .registry import layer_class
 
@@ -29,10 +32,11 @@ _RESIZE_KINDS = {
 class WindowLayer(ConcatInputLayer):
     """A new axis of size w right behind the axis: frame t sees x[t - left], .., x[t + right], zeros outside.
     Batch-major; from behaviour version 18 on the axis and the window are in front. A window over features is the
-    feature axis then.
+    feature axis then. Within a loop also over its frames, with right = 0: output [batch, w, ..].
     """
 
     recurrent = True
+    iterates_itself = True
 
     window_size: int | None = None
     """w; must be given, or ``window_dim``"""
@@ -53,8 +57,9 @@ class WindowLayer(ConcatInputLayer):
 
     def compute(self, x: Tensor) -> Tensor:
         window_dim = self._window_dim()
-        x = batch_major(x)
-        axis = axis_of(x, self.axis)
+        x, axis = over_frames(self, batch_major(x), self.axis)
+        if axis is None:
+            return self._one_frame(x, window_dim)
         y, out_dim = rf.window(
             x,
             spatial_dim=axis,
@@ -68,9 +73,30 @@ class WindowLayer(ConcatInputLayer):
         )
         if axis == x.feature_dim:
             y.feature_dim = window_dim
-        if BehaviorVersion.has(Change.WINDOW_TIME_FIRST):
-            y = y.copy_transpose([out_dim, window_dim] + [d for d in y.dims if d not in (out_dim, window_dim)])
-        return y
+        return self._in_order(y, [out_dim, window_dim])
+
+    @staticmethod
+    def _in_order(y: Tensor, dims: list[Dim]) -> Tensor:
+        if not BehaviorVersion.has(Change.WINDOW_TIME_FIRST):
+            return y
+        return y.copy_transpose(dims + [d for d in y.dims if d not in dims])
+
+    def _one_frame(self, x: Tensor, window_dim: Dim) -> Tensor:
+        size = window_dim.require_static()
+        _, right = window_split(size, self.padding.lower(), self.window_left, self.window_right, op="window")
+        if right or self.stride != 1:
+            raise not_in_loop("a window with window_right %i and stride %r" % (right, self.stride))
+        batch = [d for d in visible_dims(x.dims) if d.is_batch_dim]
+        rest = [d for d in visible_dims(x.dims) if not d.is_batch_dim]
+        before_dim, one = self.make_dim("before", size - 1), self.make_dim("frame", 1)
+        dims = [*batch, before_dim, *rest]
+        before = self.previous(
+            "before", x.like(None, dims=dims, time_dim=None), lambda: zeros_before(self, dims, x.dtype)
+        )
+        y, total = rf.concat((before, before_dim), (rf.expand_dim(x, one), one), allow_broadcast=True)
+        _, kept = rf.split(y, axis=total, out_dims=[one, before_dim])
+        self.leave("before", kept)
+        return self._in_order(rf.replace_dim(y, in_dim=total, out_dim=window_dim), [window_dim])
 
     def _window_dim(self) -> Dim:
         size = self.window_size

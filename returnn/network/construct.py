@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.layers.base import LayerBase
+from returnn.layers.beam_border import with_beam_of_sources
+from returnn.layers.missing import LayerMissing
 from returnn.layers.options import UnknownLayerOption, check_options, drop_fork_options
 from returnn.layers.out_type import check_output
-from returnn.layers.source import DataNotAvailableLayer
+from returnn.layers.recurrent.user_layers import UserLayerInLoop
+from returnn.layers.source import DataNotAvailableLayer, GuessedLayer, UnknownLayer, UnknownType
 from returnn.log import log
 from returnn.tensor import Tensor
 from returnn.util.errors import ConfigError, UserError
@@ -24,7 +27,6 @@ from returnn.util.user_functions import failure_in_users_code
 
 from .check import check_net_dict, is_allowed, is_root, layer_class_of, report_problems
 from .errors import (
-    LayerMissing,
     LayerNotFound,
     LayerOptionError,
     NetworkConstructionDependencyLoopException,
@@ -45,7 +47,7 @@ class _Work:
     def __init__(self, item: _Item):
         self._items = [item]
         self._all = {item}
-        self._only_params = [False]
+        self._reasons: list[LayerMissing | None] = [None]
 
     def __bool__(self) -> bool:
         return bool(self._items)
@@ -54,7 +56,7 @@ class _Work:
         return self._items[-1]
 
     def pop(self) -> _Item:
-        self._only_params.pop()
+        self._reasons.pop()
         item = self._items.pop()
         self._all.discard(item)
         return item
@@ -68,19 +70,19 @@ class _Work:
             return
         self._items.append(missing.item)
         self._all.add(missing.item)
-        self._only_params.append(missing.only_params)
+        self._reasons.append(missing)
 
     def _break_circle(self, missing: LayerMissing) -> None:
-        """Parameters do not need the layer that has them: another one may make them, under the right name."""
-        net, name = self.last()
-        if missing.only_params:
-            net.unbuilt_owners.add((name, *missing.item))
+        """
+        Parameters do not need the layer that has them: another one may make them, under the right name. Nor does the
+        output of the frame before need that of this frame.
+        """
+        if _can_do_without(self.last(), missing):
             return
         start = self._items.index(missing.item)
         for place in range(len(self._items) - 1, start, -1):
-            if self._only_params[place]:
-                net, name = self._items[place - 1]
-                net.unbuilt_owners.add((name, *self._items[place]))
+            reason = self._reasons[place]
+            if reason is not None and _can_do_without(self._items[place - 1], reason):
                 while len(self._items) > place:
                     self.pop()
                 return
@@ -95,12 +97,26 @@ class _Work:
         )
 
 
+def _can_do_without(item: _Item, missing: LayerMissing) -> bool:
+    """
+    :param item: needs what is missing
+    :return: whether it can be built before that; then it is noted
+    """
+    net, name = item
+    if missing.only_params:
+        net.unbuilt_owners.add((name, *missing.item))
+    elif missing.only_type:
+        missing.network.types_to_guess.add(missing.name)
+    return missing.only_params or missing.only_type
+
+
 def build(network: Network, name: str) -> LayerBase:
     """
     :param network: gets the layer
     :param name: of a layer in its dict
     :return: built, with all that it depends on
     :raises NetworkLayerException: what is wrong with which layer
+    :raises LayerMissing: of a network around this one: whoever builds layers there has to build that one first
     """
     work = _Work((network, name))
     while work:
@@ -109,11 +125,58 @@ def build(network: Network, name: str) -> LayerBase:
             work.pop()
             continue
         try:
-            net.add_layer(current, construct_layer(net, current))
+            net.add_layer(current, construct_type(net, current) if net.only_types else construct_layer(net, current))
             work.pop()
         except LayerMissing as missing:
+            if not _is_within(missing.network, network):
+                raise
             work.push(missing)
     return network.layers[name]
+
+
+def _is_within(net: Network, outer: Network) -> bool:
+    home: Network | None = outer.get_home()
+    while net is not home:
+        if net.outer_net is None:
+            return False
+        net = net.outer_net
+    return True
+
+
+def construct_type(net: Network, name: str) -> LayerBase:
+    """
+    Builds a layer only to know the template of its output, while what it depends on may not be known yet.
+
+    :param net: that it will be in, ``only_types``
+    :param name: in its dict
+    :return: the layer; or :class:`UnknownLayer`
+    """
+    unknown: list[str] = []
+    find = GetLayer(net)
+
+    def get_layer(layer_name: str) -> LayerBase:
+        layer = find(layer_name)
+        if layer.is_unknown:
+            unknown.append(layer_name)
+        return layer
+
+    try:
+        return construct_layer(net, name, get_layer=get_layer)
+    except LayerMissing:
+        raise
+    except UnknownType as exc:
+        return _unknown_layer(net, name, exc)
+    except Exception as exc:
+        if not unknown:
+            raise
+        return _unknown_layer(net, name, exc)
+
+
+def _unknown_layer(net: Network, name: str, reason: Exception) -> LayerBase:
+    guess = net.require_loop().types.get(net.name_prefix + name)
+    if guess is None:
+        return UnknownLayer(name=name, network=net, reason=reason)
+    return GuessedLayer(name=name, network=net, output=guess.copy_template())
 
 
 def construct_layer(
@@ -153,7 +216,7 @@ def construct_layer(
         raise LayerNotFound(
             "%s\n  It is needed by %s (class %r)." % (exc, where, cls and cls.layer_class), **about
         ) from exc
-    except NetworkLayerException:
+    except (NetworkLayerException, UnknownType):
         raise
     except UserError as exc:
         class_name = cls.layer_class if cls else opts.get("class")
@@ -162,6 +225,8 @@ def construct_layer(
         raise error(message, **about) from exc
     except Exception as exc:
         failure = _wrong_call(opts, exc) or failure_in_users_code(exc)
+        if failure is None and net.only_types:
+            raise
         if failure is None:
             _print_failure(net, name, cls, opts)
             raise
@@ -183,6 +248,8 @@ def _place(net: Network, name: str) -> str:
 
 def _create(net: Network, name: str, cls: type[LayerBase], opts: dict[str, Any]) -> LayerBase:
     kwargs = dict(opts, name=name, network=net)
+    if net.only_types:
+        return _create_type(cls, kwargs)
     output = cls.get_out_data_from_opts(**kwargs)
     check_output(output, n_out=opts.get("n_out"), out_dim=opts.get("out_dim"), out_shape=opts.get("out_shape"))
     net.log_layer(name, output)
@@ -190,9 +257,46 @@ def _create(net: Network, name: str, cls: type[LayerBase], opts: dict[str, Any])
         sources = opts.get("sources", ())
         return DataNotAvailableLayer(name=name, network=net, output=output, sources=sources, _stands_for=(cls, kwargs))
     with net.ops_of_layer(name), net.building_ctx():
-        layer = cls(**kwargs, output=output)
+        if _computes_in_init(cls) and net.loop is not None and net.get_root_network().computes_at_construction:
+            layer: LayerBase = UserLayerInLoop(
+                **_seen_outside(kwargs), user_class=cls, user_kwargs=kwargs, output=output
+            )
+        else:
+            layer = cls(**kwargs, output=output)
         _check_value(layer, output.copy_template())
         finish(layer)
+    return layer
+
+
+def _create_type(cls: type[LayerBase], kwargs: dict[str, Any]) -> LayerBase:
+    """
+    What is not known yet adds nothing to what a layer is. If it cannot do without, it is like what is known.
+    """
+    sources = [source for source in kwargs["sources"] if not source.is_unknown]
+    kwargs["sources"] = sources or kwargs["sources"]
+    options = {key: kwargs[key] for key in cls._layer_options if isinstance(kwargs.get(key), LayerBase)}
+    unknown = [key for key, layer in options.items() if layer.is_unknown]
+    if unknown:
+        without = {key: value for key, value in kwargs.items() if key not in unknown}
+        try:
+            return _layer_of_type(cls, without)
+        except ConfigError:
+            known = [layer for layer in [*options.values(), *sources] if not layer.is_unknown]
+            known.sort(key=lambda layer: layer.output.dtype == "bool")  # rather not a condition
+            kwargs.update(dict.fromkeys(unknown, known[0]) if known else {})
+    return _layer_of_type(cls, kwargs)
+
+
+def _layer_of_type(cls: type[LayerBase], kwargs: dict[str, Any]) -> LayerBase:
+    output = cls.get_out_data_from_opts(**kwargs)
+    check_output(output, **{key: kwargs.get(key) for key in ("n_out", "out_dim", "out_shape")})
+    if cls.compute is not LayerBase.compute:
+        return cls(**kwargs, output=output)
+    layer = object.__new__(cls)  # a class of a user that computes in __init__
+    layer._is_template = True
+    opts = {key: value for key, value in kwargs.items() if key not in ("name", "network", "sources")}
+    layer._set_opts(name=kwargs["name"], network=kwargs["network"], sources=kwargs["sources"], opts=opts)
+    layer.output = output
     return layer
 
 
@@ -204,17 +308,30 @@ def finish(layer: LayerBase) -> None:
     """
     layer.post_init(layer.kwargs)
     layer.network.finish_layer(layer)
+    if layer.network.loop is None and type(layer).compute is LayerBase.compute:
+        with_beam_of_sources(layer.output, [source.output for source in layer.sources])
     if layer.needs_gradient:
         layer.output.raw_tensor = rf.watched(layer.output).raw_tensor
     if layer.register_as_extern_data:
         layer.network.register_extern_data(layer.register_as_extern_data, layer.output)
 
 
+def _computes_in_init(cls: type[LayerBase]) -> bool:
+    """a class of a user"""
+    return cls.compute is LayerBase.compute and not (cls.layer_class or "").startswith(":")
+
+
+def _seen_outside(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """options that the network reads"""
+    own = {key: value for key, value in kwargs.items() if hasattr(LayerBase, key)}
+    return {**own, **{key: kwargs[key] for key in ("name", "network", "sources")}}
+
+
 def _check_value(layer: LayerBase, template: Tensor) -> None:
     """What the classes of users do may not be what they said."""
     output = layer.output
     if not layer.network.computes_at_construction:
-        if type(layer).compute is LayerBase.compute and not (type(layer).layer_class or "").startswith(":"):
+        if _computes_in_init(type(layer)):
             if layer.network.get_root_network().computes_at_construction:
                 where = "outside of class cond only: inside"
             else:
@@ -261,8 +378,7 @@ def construct_all(network: Network, net_dict: dict[str, Any]) -> None:
     for name, desc in _allowed(network):
         if desc.get("register_as_extern_data"):
             network.build_layer(name)
-    _build_roots(network)
-    _complete_subnetworks(network)
+    build_roots(network)
     _tell_what_was_not_built(network)
 
 
@@ -272,6 +388,16 @@ def _allowed(network: Network) -> list[tuple[str, dict[str, Any]]]:
         for name, desc in sorted(network.layers_desc.items())
         if is_allowed(desc, evaluation=network.eval_flag, search=network.search_flag)
     ]
+
+
+def build_roots(network: Network, *, only_own: bool = False) -> None:
+    """
+    :param network: gets its outputs and losses
+    :param only_own: not those of the networks inside that it needs
+    """
+    _build_roots(network)
+    if not only_own:
+        _complete_subnetworks(network)
 
 
 def _build_roots(network: Network) -> None:
@@ -293,6 +419,8 @@ def _complete_subnetworks(network: Network) -> None:
             if subnet.inside is not None and subnet.inside.is_hidden:
                 continue
             build(network, subnet.name)
+            if subnet.inside is not None and subnet.inside.is_complete:
+                continue
             _build_roots(subnet)
             _complete_subnetworks(subnet)
 

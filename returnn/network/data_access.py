@@ -79,8 +79,9 @@ class DataAccess:
         """
         :return: raw scalar: number of sequences
         """
-        _, data = self.get_root_network().extern_data.get_sorted_data_items()[0]
-        return data.get_batch_dim()
+        items = [data for _, data in self.get_root_network().extern_data.get_sorted_data_items()]
+        there = [data for data in items if data.raw_tensor is not None]  # a step may lack what nothing uses
+        return (there or items)[0].get_batch_dim()
 
     def get_default_target(self) -> str:
         """

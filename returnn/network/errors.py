@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from .network import Network
 
 
 class NetworkLayerException(ConfigError):
@@ -56,23 +53,3 @@ def layer_not_found_text(name: str, network: str, known: Iterable[str], why: str
 
 class CannotHandleUndefinedSourcesException(Exception):
     """Never raised; the name is there for code that catches it."""
-
-
-class LayerMissing(Exception):
-    """Not an error: another layer has to be built first."""
-
-    def __init__(self, network: Network, name: str):
-        """
-        :param network: that the layer is in
-        :param name: in that network
-        """
-        super().__init__(name)
-        self.network = network
-        self.name = name
-        self.only_params = False
-        """its parameters are needed, not its output"""
-
-    @property
-    def item(self) -> tuple[Network, str]:
-        """as it stands on the list of work"""
-        return self.network, self.name

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from returnn.layers.base import LayerBase
+from returnn.layers.missing import LayerMissing
 from returnn.layers.reuse_params import UnbuiltLayer
 from returnn.layers.source import DataNotAvailableLayer, SourceLayer
 
 from .check import layer_class_of
-from .errors import LayerMissing, LayerNotFound, layer_not_found_text
+from .errors import LayerNotFound, layer_not_found_text
 from .extra_nets import split_extra_prefix
 
 if TYPE_CHECKING:
@@ -69,10 +70,14 @@ def _find_own_layer(net: Network, name: str) -> LayerBase:
             raise layer_not_found(net, name, "there is no network around this one")
         return find_layer(net.parent_net, name[len("base:") :])
     if name in net.layers:
-        return net.layers[name]
+        layer = net.layers[name]
+        check_is_seen(net, layer)
+        return layer
     prefix, rest = split_extra_prefix(name)
     if prefix is not None:
         return _find_own_layer(net.extra_net(prefix), rest)
+    if name == ":i" or name.startswith("prev:"):
+        return _layer_of_loop(net, name)
     if net.has_layer(name):
         raise LayerMissing(net, name)
     if name == "data" or name.startswith("data:"):
@@ -84,6 +89,39 @@ def _find_own_layer(net: Network, name: str) -> LayerBase:
         outer, inner = name.split("/", 1)
         return _sub_layer(net, outer, inner, name)
     raise layer_not_found(net, name)
+
+
+def check_is_seen(net: Network, layer: LayerBase) -> None:
+    """
+    :param net: where its name stands
+    :param layer: of another network
+    :raises ConfigError: it has a value only within a loop that the name stands outside of
+    """
+    if layer.network is net:
+        return
+    loop, within = layer.network.loop, net.loop
+    while loop is not None and loop is not within:
+        loop.check_is_seen_outside(layer)
+        if loop.rec_layer is None:
+            return
+        layer, loop = loop.rec_layer, loop.parent_net.loop
+
+
+def _layer_of_loop(net: Network, name: str) -> LayerBase:
+    if net.inside is None:
+        raise layer_not_found(net, name, "it is there only within the unit of a recurrent layer")
+    layer = net.inside.loop_layer(net, name)
+    if layer is not None:
+        return layer
+    loop = net.loop
+    if loop is None:
+        raise layer_not_found(net, name, "it is there only within the unit of a recurrent layer")
+    layer = net.inside.outer_layer(name)
+    if layer is not None:
+        return layer
+    if name == ":i" and net.parent_net is not None:
+        return find_layer(net.parent_net, name)
+    return loop.layer_before(net, name[len("prev:") :])
 
 
 def layer_not_found(net: Network, name: str, why: str = "") -> LayerNotFound:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
+from returnn.layers.beam_border import beam_of, merge_beam
 from returnn.layers.target import get_target_value
 from returnn.tensor import Tensor
 from returnn.tensor.backend import backend_of_raw
@@ -76,6 +77,8 @@ class LossHolder:
         has_target = loss.need_target or (loss.uses_given_target and layer.target)
         target = get_target_value(layer) if has_target else None
         output = layer.output if self._layer_output is None else self._layer_output
+        if target is not None and output.unmerged is not None:  # the same for each hypothesis
+            target = merge_beam(target, beam_of(output.unmerged))
         self.loss.init(output, layer.output_before_activation, target, layer)
 
     def drop_values(self) -> None:

@@ -45,12 +45,17 @@ def make_loss(network: Network, d: dict[str, Any], get_layer: Callable[[str], La
     check_loss_options(loss_class, opts)
     if scale is not None and opts.setdefault("scale", scale) != scale:
         raise ConfigError("loss_scale is %r, but loss_opts has scale %r" % (scale, opts["scale"]))
-    if not network.eval_flag or (only_non_search and network.search_flag):
+    if not network.eval_flag or (network.search_flag and (only_non_search or _only_searches_in_loop(network))):
         return
     d["loss"] = loss_from_options(loss_class, opts, network, get_layer)
     default_target = loss_class.get_default_target(network.extern_data)
     if not d.get("target") and default_target not in (None, network.get_default_target()):
         d["target"] = default_target
+
+
+def _only_searches_in_loop(network: Network) -> bool:
+    """:return: frames of hypotheses have no frames of a target to be compared with; in a training they may have"""
+    return network.train_flag is False and network.loop is not None
 
 
 def make_holders(network: Network) -> list[LossHolder]:

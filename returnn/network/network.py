@@ -15,6 +15,7 @@ import numpy
 import returnn.frontend as rf
 from returnn.config import Config, get_global_config
 from returnn.layers.base import LayerBase
+from returnn.layers.missing import LayerMissing
 from returnn.layers.reuse_params import UnbuiltLayer
 from returnn.layers.subnetwork import Subnetwork
 from returnn.log import log
@@ -23,14 +24,14 @@ from returnn.tensor.backend import Backend
 from returnn.tensor.run_table import run_table_ctx
 from returnn.util.errors import ConfigError
 
-from .construct import build, construct_all, construct_layer
+from .construct import build, build_roots, construct_all, construct_layer
 from .data_access import DataAccess
 from .description import describe
-from .errors import LayerMissing, LayerNotFound
+from .errors import LayerNotFound
 from .extern_data import ExternData
 from .extra_nets import entries_of_extra_net, home_of, searches
 from .layer_list import net_dict_from_list
-from .lookup import find_layer, find_param_owner, layer_not_found
+from .lookup import check_is_seen, find_layer, find_param_owner, layer_not_found
 from .loss_holder import LossHolder
 from .losses import make_holders, make_loss
 from .objective import Objective
@@ -115,7 +116,11 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
         self.extra_nets: dict[str, Network] = {}
         self.inside: Subnetwork | None = None
         """of a sub-network: what it has from the layer around it"""
-        self._dims: dict[tuple[str, str], Dim] = {}
+        self.only_types: bool = outer is not None and outer.only_types
+        """layers are built to know the templates of their outputs, and for nothing else"""
+        self.types_to_guess: set[str] = set()
+        """names of layers that depend on their own output of the frame before"""
+        self._dims: dict[tuple[str, str], Dim] = outer._dims if outer else {}
         self.unbuilt_owners: set[tuple[str, Network, str]] = set()
         """(layer, network, other layer): it takes parameters of the other one, which depends on it and so is built
         later"""
@@ -169,6 +174,12 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
         """
         return self.outer_net.get_root_network() if self.outer_net else self
 
+    def get_home(self) -> Network:
+        """
+        :return: this network, or the one it is an extra net of
+        """
+        return self.extra_parent_net.get_home() if self.extra_parent_net else self
+
     @property
     def name_prefix(self) -> str:
         """in front of layer names: "" in the root, else with "/" or ":" at the end"""
@@ -201,7 +212,8 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
             return ""
         if self.inside is None or not self.inside.has_scope:
             return self.outer_net._scope()
-        return self.outer_net.scope_of_layer(self.name, self.inside.opts.get("name_scope"))
+        scope = self.outer_net.scope_of_layer(self.name, self.inside.opts.get("name_scope"))
+        return scope + (self.inside.scope_suffix if self.inside.opts.get("name_scope") is None else "")
 
     def get_config(self) -> Config:
         """
@@ -304,6 +316,7 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
             step=root.step_for_noise(),
             random_seed=root.seed_for_noise(),
             kept=root._steps.kept,
+            frame=self._frame_of_loop(),
         )
         _current.append(self)
         try:
@@ -311,6 +324,10 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
                 yield
         finally:
             _current.pop()
+
+    def _frame_of_loop(self) -> Any:
+        run = None if self.loop is None else self.loop.run
+        return run.index.raw_tensor if run is not None and run.is_in_loop and run.index is not None else None
 
     def step_for_noise(self) -> Any:
         """
@@ -357,12 +374,13 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
         """
         :return: the dim of (layer, key); always the same object
         """
-        dim = self._dims.get((layer_name, key))
+        path = self.name_prefix + layer_name
+        dim = self._dims.get((path, key))
         if dim is None or dim.dimension != size:
-            description = "%s%s:%s" % (self.name_prefix, layer_name, key)
             size_dims = (batch_dim,) if size is None else None
+            description = "%s:%s" % (path, key)
             dim = Dim(size, description=description, kind=kind, auto_generated=True, size_dims=size_dims)
-            self._dims[(layer_name, key)] = dim
+            self._dims[(path, key)] = dim
         return dim
 
     # ---- layers by name
@@ -398,6 +416,7 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
         :raises LayerNotFound: with the nearest names
         """
         if name in self.layers:
+            check_is_seen(self, self.layers[name])
             return self.layers[name]
         try:
             return self.get_layer_or_missing(name)
@@ -505,6 +524,33 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
         assert isinstance(self._steps, InnerSteps)
         return self._steps.compute()
 
+    @property
+    def inner_steps(self) -> InnerSteps:
+        """of a network inside of a layer that computes it itself: its layers, and how to compute them"""
+        assert isinstance(self._steps, InnerSteps)
+        return self._steps
+
+    def network_for_types(self, inside: Subnetwork) -> Network:
+        """
+        :param inside: of a layer of this network
+        :return: a new network like that of :func:`network_inside`, only to know the templates of outputs
+        """
+        net = type(self)(parent_net=self, name=inside.name, rnd_seed=0)
+        net.inside = inside
+        net.only_types = True
+        net.computes_at_construction = False
+        net._steps = InnerSteps(self._steps)
+        net.set_layers_desc(inside.net_dict)
+        return net
+
+    def build_roots(self, *, only_own: bool = False) -> None:
+        """
+        Builds the outputs, all layers with a loss, and what these depend on.
+
+        :param only_own: not those of the networks inside
+        """
+        build_roots(self, only_own=only_own)
+
     def subnet(self, name: str) -> Network:
         """
         :param name: of a layer in the dict, of class subnetwork
@@ -565,7 +611,7 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
         """
         if self.train_flag is True:
             return fn_train()
-        if self.train_flag is False:
+        if self.train_flag is False or not self.has_values:
             return fn_eval()
         template: list[Tensor] = []
 

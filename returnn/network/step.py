@@ -10,7 +10,7 @@ free.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -211,16 +211,41 @@ class InnerSteps(_Layers):
 
         :return: operations that have to run too
         """
+        with self.running():
+            for layer in self._layers:
+                self.compute_layer(layer)
+            return self._ops
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Inside, layers have values."""
+        ops_before, was_running = self._ops, self.is_running
         self._ops = []
         self.is_running = True
         try:
-            for layer in self._layers:
-                with layer.network.ops_of_layer(layer.name):
-                    layer.compute_again()
-                    finish(layer)
+            yield
         finally:
-            self.is_running = False
-        return self._ops
+            self.is_running, self._ops = was_running, ops_before
+
+    @property
+    def layers(self) -> Sequence[LayerBase]:
+        """in the order in which they were made"""
+        return self._layers
+
+    def compute_layer(self, layer: LayerBase) -> None:
+        """
+        :param layer: its sources have values; gets its own
+        """
+        with layer.network.ops_of_layer(layer.name):
+            layer.compute_again()
+            finish(layer)
+
+    def take_ops(self) -> list[Any]:
+        """
+        :return: operations that have to run where the layers since the last call were computed
+        """
+        ops, self._ops = self._ops, []
+        return ops
 
     @property
     def global_train_step(self) -> Any:
@@ -270,7 +295,7 @@ def _drop_values(net: Network) -> None:
         data.raw_tensor = None
     for each in _with_networks_inside(net):
         for layer in each.layers.values():
-            layer.output.raw_tensor = None
+            layer.drop_values()
 
 
 def _with_networks_inside(net: Network) -> Iterator[Network]:

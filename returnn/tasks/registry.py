@@ -34,6 +34,7 @@ _tasks: dict[str, Task] = {
     "eval": Task("eval"),
     "forward": Task("forward"),
     "hpx": Task("forward"),  # old name
+    "search": Task("search"),
     "initialize_model": Task("initialize_model"),
     "cleanup_old_models": Task("cleanup_old_models", needs_data=False),
     "nop": Task("nop", needs_data=False, needs_engine=False),
@@ -46,7 +47,7 @@ _tasks_with_argument: dict[str, Task] = {
     "optional-config": Task("optional_config_function"),
 }
 
-_not_yet = ("search", "compute_priors", "analyze", "analyze_data", "hyper_param_tuning", "search_server")
+_not_yet = ("compute_priors", "analyze", "analyze_data", "hyper_param_tuning", "search_server")
 
 
 def get_task(name: str) -> Task:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from returnn.util.behavior_version import BehaviorVersion, Change
 
 from .dim import Dim, DimError
+from .hidden_dims import is_hidden
 
 
 class HasAxes(Protocol):
@@ -30,6 +31,18 @@ class HasAxes(Protocol):
         """counted with batch"""
 
 
+class _Visible:
+    """Without the hidden dims."""
+
+    def __init__(self, x: HasAxes):
+        self.axes = [i for i, dim in enumerate(x.dims) if not is_hidden(dim)]
+        self.dims = tuple(x.dims[i] for i in self.axes)
+        self.time_dim_axis, self.feature_dim_axis = (
+            self.axes.index(axis) if axis in self.axes else None for axis in (x.time_dim_axis, x.feature_dim_axis)
+        )
+        self.name = getattr(x, "name", None)
+
+
 def axes_from_description(x: HasAxes, spec: Any, *, allow_int: bool = True, name: str | None = None) -> list[int]:
     """
     :param x: a Tensor, or what has dims and markers like one
@@ -43,6 +56,9 @@ def axes_from_description(x: HasAxes, spec: Any, *, allow_int: bool = True, name
         return []
     if isinstance(spec, Dim):
         return _axes_of_dim(x, spec)
+    if any(map(is_hidden, x.dims)):
+        view = _Visible(x)
+        return [view.axes[a] for a in axes_from_description(view, spec, allow_int=allow_int, name=name)]
     if isinstance(spec, int) and not isinstance(spec, bool):
         return [_axis_of_int(x, spec, allow_int, name)]
     if isinstance(spec, (list, tuple, set)):

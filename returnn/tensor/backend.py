@@ -361,7 +361,7 @@ class Backend:
         raise self._missing("scatter_add")
 
     def top_k(self, x: Raw, k: Size, *, sorted: bool) -> tuple[Raw, Raw]:
-        """the k largest along the last axis, and their int32 places"""
+        """the k largest along the last axis, and their int32 places; sorted: of equal ones the first"""
         raise self._missing("top_k")
 
     def search_sorted(self, sorted_seq: Raw, values: Raw, *, right: bool) -> Raw:
@@ -471,6 +471,44 @@ class Backend:
     def cond(self, condition: Raw, true_fn: Callable[[], Raw], false_fn: Callable[[], Raw]) -> Raw:
         """only one of the two is computed"""
         raise self._missing("cond")
+
+    def frame_loop(
+        self,
+        body: Callable[[Raw, list[Raw], list[Raw]], tuple[Sequence[Raw], Sequence[Raw]]],
+        *,
+        frames: Sequence[Raw],
+        state: Sequence[Raw],
+        num_frames: Size | None,
+        go_on: Callable[[Raw, list[Raw]], Raw] | None = None,
+        growing: Sequence[Sequence[int]] = (),
+        output_dtypes: Sequence[str] | None = None,
+        empty_shapes: Callable[[], Sequence[Sequence[Size]]] | None = None,
+        varying: Callable[[], Sequence[Sequence[int]]] | None = None,
+        reverse: bool = False,
+        back_prop: bool = True,
+    ) -> tuple[Raw, list[Raw], list[Raw]]:
+        """Run ``state, outputs = body(i, frames[i], state)`` for i = 0, 1, ..
+
+        A graph calls the functions once. A backend that computes at once calls body in each frame, so never if there is
+        none. What they use from outside, and state and frames, get gradients.
+
+        :param body: f(i, frame i of each of ``frames``, state) -> state behind the frame, outputs. i: int32 scalar
+        :param frames: each [T, ...], with T at least the number of frames run
+        :param state: before the first frame. Each keeps its dtype, and its sizes but on the axes in ``growing``
+        :param num_frames: int or int32 scalar; None: until ``go_on`` says no
+        :param go_on: f(i, state) -> bool scalar, asked before each frame; it and ``num_frames`` must both allow it
+        :param growing: for each of ``state`` the axes whose size may change in a frame; (): no state has any
+        :param output_dtypes: of the outputs; needed to have no frame on a backend that computes at once
+        :param empty_shapes: f() -> for each output its shape, sizes as ints or scalars: what the stacked outputs are if
+            no frame was run. Called once at most, outside of the loop, and in a graph when body has been called.
+            None: outputs have static shapes, or there is at least one frame
+        :param varying: f() -> for each output the axes whose size differs from frame to frame: zeros fill it up to the
+            longest frame. Called once at most, outside of the loop, when body has been called. None: there is none
+        :param reverse: i = num_frames - 1, num_frames - 2, ..; outputs still stand in the order of i
+        :param back_prop: False: no gradient goes into the loop, and it keeps nothing for one
+        :return: number of frames that were run, int32 scalar; state behind the last one; outputs [frames run, ...]
+        """
+        raise self._missing("frame_loop")
 
 
 class TemplateBackend(Backend):

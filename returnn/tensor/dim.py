@@ -45,6 +45,8 @@ class Dim:
     Types = DimKind
     packed_dims: tuple[Dim, ...] | None = None
     """of what a batch dim is made, see :func:`packed_batch`; None: of sequences"""
+    is_beam_dim = False
+    """the hypotheses of a search: see :mod:`.hidden_dims`"""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from . import numpy_alignment, numpy_conv, numpy_rnn
+from . import eager_loop, numpy_alignment, numpy_conv, numpy_rnn
 from .backend import REAL_VALUED, Backend, Raw, Size, register_backend
 
 
@@ -468,6 +468,11 @@ class NumpyBackend(Backend):
 
     def cond(self, condition: Raw, true_fn: Callable[[], Raw], false_fn: Callable[[], Raw]) -> Raw:
         return true_fn() if condition else false_fn()
+
+    def frame_loop(
+        self, body: Callable[..., Any], *, back_prop: bool = True, **options: Any
+    ) -> tuple[Raw, list[Raw], list[Raw]]:
+        return eager_loop.frame_loop(self, body, **options)
 
 
 def _generator(seed: int, step: Raw) -> numpy.random.Generator:

@@ -52,6 +52,8 @@ class TensorBase:
         self.name = name or "unnamed"
         self.available_for_inference = available_for_inference
         self.beam = beam
+        self.unmerged: Any = None
+        """where the batch stands for batch and beam: the tensor with both of them"""
         self.batch = legacy.pop("batch", None)
         self.control_flow_ctx = legacy.pop("control_flow_ctx", None)
         placeholder, sizes = legacy.pop("placeholder", None), legacy.pop("size_placeholder", None)

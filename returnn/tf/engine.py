@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy
@@ -45,6 +45,9 @@ from returnn.tf.network_graph import NetworkGraph, Values
 from returnn.tf.preload import files_to_preload, preload
 from returnn.tf.runner import CancelTrainingException, Runner
 from returnn.tf.scores import format_score
+from returnn.tf.search import search
+from returnn.tf.search_output import Hypotheses
+from returnn.tf.search_single import search_single, search_single_seq, search_single_string_to_string_seq
 from returnn.tf.single import get_specific_feed_dict, run_single
 from returnn.tf.summaries import EventLogs
 from returnn.tf.updater import Updater
@@ -91,7 +94,6 @@ class Engine(EngineBase):
         self.max_seqs = -1
         self.max_seq_length: Any = 0
         self.use_dynamic_train_flag = False
-        self.use_search_flag = False
         self.use_eval_flag = True
         self.graph: NetworkGraph | None = None
         self.event_logs = EventLogs(self.config)
@@ -673,6 +675,38 @@ class Engine(EngineBase):
         :return: its output for one sequence, ``(time, dim)``
         """
         return forward_single(self, dataset, seq_idx, output_layer=output_layer_name)
+
+    def search(
+        self,
+        dataset: Dataset,
+        do_eval: bool = True,
+        output_layer_names: str | Sequence[str] = "output",
+        output_file: str | None = None,
+        output_file_format: str = "txt",
+    ) -> None:
+        """See the base class, and :func:`returnn.tf.search.search`."""
+        search(
+            self,
+            dataset,
+            do_eval=do_eval,
+            output_layer_names=output_layer_names,
+            output_file=output_file or None,
+            output_file_format=output_file_format,
+        )
+
+    def search_single(self, dataset: Dataset, seq_idx: int, output_layer_name: str | None = None) -> Hypotheses:
+        """See :func:`returnn.tf.search_single.search_single`."""
+        return search_single(self, dataset, seq_idx, output_layer=output_layer_name)
+
+    def search_single_seq(self, sources: Sequence[Any], output_layer_name: str | None = None) -> Hypotheses:
+        """See :func:`returnn.tf.search_single.search_single_seq`."""
+        return search_single_seq(self, sources, output_layer=output_layer_name)
+
+    def search_single_string_to_string_seq(
+        self, sources: str | Sequence[str], output_layer_name: str | None = None
+    ) -> list[tuple[float, str]]:
+        """See :func:`returnn.tf.search_single.search_single_string_to_string_seq`."""
+        return search_single_string_to_string_seq(self, sources, output_layer=output_layer_name)
 
     def run_single(
         self,

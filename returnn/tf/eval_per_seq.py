@@ -64,11 +64,8 @@ class PerSeqScores:
                     f"eval_output_file_per_seq: sequence {tag!r} comes in pieces. Evaluate whole sequences:"
                     f' chunking = "0" in the options of {self._dataset.describe()}.'
                 )
-            record = {field: tag if field == "seq_tag" else _plain(values[field][row]) for field in self._fields}
-            self._records[seq_idx] = (self._position(seq_idx), tag, record)
-
-    def _position(self, seq_idx: int) -> int:
-        return self._dataset.get_corpus_seq_idx(seq_idx) if self._dataset.have_corpus_seq_idx() else seq_idx
+            record = {field: tag if field == "seq_tag" else plain_numbers(values[field][row]) for field in self._fields}
+            self._records[seq_idx] = (corpus_position(self._dataset, seq_idx), tag, record)
 
     def write(self, filename: str) -> None:
         """
@@ -81,6 +78,15 @@ class PerSeqScores:
             else:
                 lines = (f"{tag!r}: {_expression(record)},\n" for _, tag, record in records)
                 f.writelines(["{\n", *lines, "}\n"])
+
+
+def corpus_position(dataset: Dataset, seq_idx: int) -> int:
+    """
+    :param dataset: its epoch has been started
+    :param seq_idx: in this epoch
+    :return: by which to sort, for the order of the corpus, or of the dataset if it does not know that
+    """
+    return dataset.get_corpus_seq_idx(seq_idx) if dataset.have_corpus_seq_idx() else seq_idx
 
 
 def _check_choices(key: str, chosen: Collection[str], choices: Sequence[str]) -> None:
@@ -126,13 +132,13 @@ def _lengths(output: Tensor) -> Any:
     return output.get_sequence_lengths()
 
 
-def _plain(value: Any) -> Any:
+def plain_numbers(value: Any) -> Any:
     """
     :return: Python numbers; of single precision the shortest ones that are the same
     """
     value = numpy.asarray(value)
     if value.ndim > 0:
-        return [_plain(x) for x in value.ravel()]
+        return [plain_numbers(x) for x in value.ravel()]
     return float(str(value[()])) if value.dtype.kind == "f" else value.item()
 
 

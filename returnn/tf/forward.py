@@ -44,7 +44,7 @@ def forward_to_hdf(
     :raises ConfigError: no such layer
     """
     print("Forwarding to HDF file: %s" % output_file, file=log.v2)
-    output = _get_layer(engine, output_layer).output.copy_as_batch_major()
+    output = get_output_layer(engine, output_layer).output.copy_as_batch_major()
     print("Forward output: %s" % output, file=log.v3)
     dataset.init_seq_order(epoch=1)  # the same data, whichever model is used
     engine.check_dataset(dataset, eval=False)
@@ -75,26 +75,29 @@ def forward_to_hdf(
         )
         runner.run(engine.get_epoch_str() + " forward", raise_exception=True)
     if batches.counts.zero_len:
-        tags = _tags_of_others(dataset, seqs_done)
-        print("warning: no output for sequences without frames: %s" % ", ".join(tags), file=log.v2)
+        others = seqs_not_in(seqs_done, dataset, epoch=1)
+        dataset.finish_epoch()
+        print("warning: no output for sequences without frames: %s" % ", ".join(others.values()), file=log.v2)
 
 
-def _tags_of_others(dataset: Dataset, seqs_done: Collection[int]) -> list[str]:
+def seqs_not_in(seqs_done: Collection[int], dataset: Dataset, *, epoch: int) -> dict[int, str]:
     """
-    :param dataset: its epoch 1 is over
+    Starts the epoch anew, and leaves it started.
+
     :param seqs_done: indices in this epoch
-    :return: tags of the others, which alone are loaded again
+    :param dataset: this epoch of it is over
+    :param epoch: number
+    :return: index -> tag of the others, which alone are loaded again
     """
-    dataset.init_seq_order(epoch=1)
-    tags: list[str] = []
+    dataset.init_seq_order(epoch=epoch)
+    others: dict[int, str] = {}
     seq_idx = 0
     while dataset.is_less_than_num_seqs(seq_idx):
         if seq_idx not in seqs_done:
             dataset.load_seqs(seq_idx, seq_idx + 1)
-            tags.append(dataset.get_tag(seq_idx))
+            others[seq_idx] = dataset.get_tag(seq_idx)
         seq_idx += 1
-    dataset.finish_epoch()
-    return tags
+    return others
 
 
 def forward_single(engine: Engine, dataset: Dataset, seq_idx: int, *, output_layer: str | None) -> numpy.ndarray:
@@ -105,19 +108,26 @@ def forward_single(engine: Engine, dataset: Dataset, seq_idx: int, *, output_lay
     :param output_layer: name. Default: the output layer of the network
     :return: its output for this sequence, ``(time, dim)``
     """
-    output = _get_layer(engine, output_layer).output
+    output = get_output_layer(engine, output_layer).output
     return run_single(engine, dataset, seq_idx, {"output": output})["output"][0]
 
 
-def _get_layer(engine: Engine, name: str | None) -> Any:
+def get_output_layer(engine: Engine, name: str | None) -> Any:
+    """
+    :param engine: with network
+    :param name: None: the output layer of the network
+    :return: layer
+    :raises ConfigError: there is none of this name
+    """
     layers = engine.network.layers
     if name is None:
         return engine.network.get_default_output_layer()
     if name not in layers:
-        raise ConfigError(
-            "output layer %r not found, available layers: %s.%s"
-            % (name, ",".join(sorted(layers)), did_you_mean(name, layers))
-        )
+        net_dict = engine.config.typed_value("network")
+        hint = did_you_mean(name, layers)
+        if isinstance(net_dict, dict) and name in net_dict:
+            hint = " Nothing needs this layer: set is_output_layer = True in it."
+        raise ConfigError("output layer %r not found, available layers: %s.%s" % (name, ",".join(sorted(layers)), hint))
     return layers[name]
 
 

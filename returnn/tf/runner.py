@@ -112,7 +112,11 @@ class Runner:
             data_keys=engine.get_data_keys(self.dataset, eval=self._eval),
         )
         events = engine.event_logs.start_pass(
-            self.dataset_name, epoch=engine.epoch, train=self._train, graph=engine.graph.graph
+            self.dataset_name,
+            epoch=engine.epoch,
+            train=self._train,
+            search=engine.use_search_flag,
+            graph=engine.graph.graph,
         )
         progress = ProgressReport(report_prefix)
         provider.start_threads()
@@ -243,7 +247,7 @@ class Runner:
             value = fetched.get("extra:%s" % name)
             if isinstance(source, Tensor):
                 sizes = {axis: fetched["extra:%s:size_%i" % (name, axis)] for axis in source.size_placeholder}
-                value = [_cut(seq, {axis: size[i] for axis, size in sizes.items()}) for i, seq in enumerate(value)]
+                value = cut_to_lengths(value, sizes)
             values[name] = value
         self._extra_fetches_callback(**values)
 
@@ -304,12 +308,22 @@ def _as_user_error(exc: BaseException, info: _StepInfo) -> BaseException:
     return exc
 
 
-def _cut(seq: numpy.ndarray, sizes: Mapping[int, int]) -> numpy.ndarray:
+def cut_to_lengths(rows: numpy.ndarray, sizes: Mapping[int, numpy.ndarray]) -> list[numpy.ndarray]:
     """
-    :param seq: one row of a batch
-    :param sizes: axis -> length
+    :param rows: [batch, ...]
+    :param sizes: axis, without batch -> lengths [batch]; or one for all; or [sequences], if a beam is merged into
+        the batch of the rows only
+    :return: the rows without padding
     """
-    return seq[tuple(slice(0, sizes[axis]) if axis in sizes else slice(None) for axis in range(seq.ndim))]
+    sizes = {axis: numpy.atleast_1d(size) for axis, size in sizes.items()}
+    return [
+        _cut(row, {axis: size[i * len(size) // len(rows)] for axis, size in sizes.items()})
+        for i, row in enumerate(rows)
+    ]
+
+
+def _cut(row: numpy.ndarray, sizes: Mapping[int, int]) -> numpy.ndarray:
+    return row[tuple(slice(0, sizes[axis]) if axis in sizes else slice(None) for axis in range(row.ndim))]
 
 
 def _summaries(eval_info: Mapping[str, Any], of_network: Mapping[str, Any]) -> dict[str, float]:

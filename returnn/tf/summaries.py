@@ -45,17 +45,21 @@ class EventLogs:
         self._dry_run = config.bool("dry_run", False)
         self._train_log: EventLog | None = None
 
-    def start_pass(self, dataset_name: str, *, epoch: int, train: bool, graph: tf.Graph) -> EventLog:
+    def start_pass(
+        self, dataset_name: str, *, epoch: int, train: bool, graph: tf.Graph, search: bool = False
+    ) -> EventLog:
         """
         :param dataset_name: names the folder
         :param epoch: part of the name, except in training
         :param train: one folder for all epochs, with the graph
+        :param search: the network searches; part of the name
         :param graph: of the network
         :return: where the scalars of this pass go
         """
         name = dataset_name if train else "%s-%i" % (dataset_name, epoch)
         folder = None
         if self._base_dir is not None:
+            name += "-search" if search else ""
             suffix = "%s%s" % (_process_start_time, "-dryrun" if self._dry_run else "")
             folder = os.path.join(self._base_dir, "%s-%s" % (name, suffix))
         if not train:

@@ -72,7 +72,25 @@ class Change(enum.Enum):
     EMPTY_SOFTMAX_IS_ZERO = (31, "softmax over no frames: zeros (before: nan)")
     NORM_MASKS = (31, "norm, weighted_sum: frames behind a sequence's end do not count")
     CTC_WITHOUT_PATH_IS_ZERO = (31, "CTC: sequences without a path have zero loss and gradient")
+    LAST_FRAME_COUNTS = (
+        31,
+        "rec, `need_last` with `include_eos`, over a known length: the last frame (before: the one before the last)",
+    )
     REGRESSION_WITHOUT_FRAME_ERROR = (31, "losses mse, mean_l1, l1: report no error (before: of the highest feature)")
+    SEARCH_ENDS_EXACTLY = (
+        31,
+        "choice: over given frames, those behind a sequence's end do not count (before: without `include_eos` the first"
+        " one did)",
+    )
+    SEARCH_BEHIND_TARGET = (
+        31,
+        "choice: behind one with `search: False` in the same frame, hypotheses differ (before: all the same)",
+    )
+    SEARCH_OWN_LENGTHS = (
+        31,
+        "choice: final scores are divided by the length of each hypothesis, to the power of the exponent (before: by"
+        " the longest length of the batch)",
+    )
 
     def __init__(self, version: int, text: str):
         self.version = version

@@ -301,6 +301,21 @@ def test_top_k_of_few(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_top_k_of_equal_ones(backend: str) -> None:
+    """The first ones come first, also if not all of them are among the best; along one axis or two."""
+    two, many = SpatialDim("two", 2), SpatialDim("many", 50)
+    x = Tensor("x", [two, many], "float32")
+    value = numpy.zeros((2, 50), "float32")
+    value[:, 7::10] = 1
+    feed = {"x": value}
+    for k, expected in [(3, [7, 17, 27]), (5, [7, 17, 27, 37, 47]), (7, [7, 17, 27, 37, 47, 0, 1])]:
+        y = run_rf(backend, lambda x, k=k: rf.top_k(x, axis=many, k=k)[1], [x], [feed])
+        assert y.values[0].tolist() == [expected] * 2
+        y = run_rf(backend, lambda x, k=k: rf.top_k(x, axis=[many, two], k=2 * k)[1][0], [x], [feed])
+        assert y.values[0].tolist() == sorted(expected[:5] * 2) + sorted(expected[5:] * 2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_scatter_without_mask(backend: str) -> None:
     """1 2 3 and 4 5 6 at 0 1 1 of two: 1 5 and 4 11, though 5 and 6 stand behind the end"""
     feed = {T: [3, 1], "rows": [[1, 2, 3], [4, 5, 6]]}

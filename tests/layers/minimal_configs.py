@@ -127,6 +127,39 @@ HELPERS: dict[str, dict[str, Any]] = {
 }
 """layers that others need; built only where they are"""
 
+_SUM = {
+    "sum": {
+        **{"class": "combine", "kind": "add", "from": ["data:source", "prev:sum"]},
+        **{"need_last": True, "is_output_layer": True},
+    },
+    "output": {"class": "copy", "from": "sum"},
+}
+_UNSTACK = {
+    "x": {"class": "rec_unstack", "from": "base:other_features"},
+    "output": {"class": "combine", "kind": "add", "from": ["prev:output", "x", "data:source"]},
+}
+_SEARCH = {
+    "bias": {"class": "linear", "n_out": 6, "activation": None, "from": "prev:output"},
+    "scores": {"class": "combine", "kind": "add", "from": ["data:source", "bias"]},
+    "output": {
+        **{"class": "choice", "target": None, "search": True, "beam_size": 3, "from": "scores"},
+        **{"input_type": "logits", "initial_output": 0},
+    },
+    "beam_scores": {"class": "choice_get_beam_scores", "from": "output", "is_output_layer": True},
+    "src_beams": {"class": "choice_get_src_beams", "from": "output", "is_output_layer": True},
+}
+_LOOP_WITH_SEARCH = {"class": "rec", "from": "data", "unit": _SEARCH}
+_TABLE = {
+    "output": {"class": "copy", "from": "data:source"},
+    "table": {"class": "edit_distance_table", "from": "output", "target": "short", "is_output_layer": True},
+    "best": {"class": "optimal_completions", "from": "prev:table", "target": "short", "is_output_layer": True},
+}
+
+_HISTORY = {
+    "all": {"class": "cum_concat", "from": "data:source"},
+    "output": {"class": "reduce", "mode": "sum", "axis": "T", "from": "all"},
+}
+
 NETWORKS: dict[str, dict[str, dict[str, Any]]] = {
     "complex_to_alternating_real": {
         "complex": {"class": "alternating_real_to_complex", "from": "data"},
@@ -139,6 +172,35 @@ NETWORKS: dict[str, dict[str, dict[str, Any]]] = {
     "ctc_loss": {"output": {"class": "ctc_loss", "logits": "log_probs", "targets": "data:short"}},
     "dot_attention": {"output": {"class": "dot_attention", "base": "data:other", "base_ctx": "keys", "from": "query"}},
     "dropout": {"output": {"class": "dropout", "from": ["data", "data:other"]}},
+    "cum_concat": {"output": {"class": "rec", "from": "data", "unit": _HISTORY}},
+    "choice": {"loop": _LOOP_WITH_SEARCH, "output": {"class": "copy", "from": "loop/output"}},
+    "choice_get_beam_scores": {"loop": _LOOP_WITH_SEARCH, "output": {"class": "copy", "from": "loop/beam_scores"}},
+    "choice_get_src_beams": {"loop": _LOOP_WITH_SEARCH, "output": {"class": "copy", "from": "loop/src_beams"}},
+    "decide": {"loop": _LOOP_WITH_SEARCH, "output": {"class": "decide", "from": "loop"}},
+    "decide_keep_beam": {"loop": _LOOP_WITH_SEARCH, "output": {"class": "decide_keep_beam", "from": "loop"}},
+    "split_batch_beam": {"loop": _LOOP_WITH_SEARCH, "output": {"class": "split_batch_beam", "from": "loop"}},
+    "edit_distance_table": {
+        "relabeled": {"class": "reinterpret_data", "from": "data:classes", "set_sparse_dim": 4},
+        "loop": {"class": "rec", "from": "relabeled", "unit": _TABLE},
+        "output": {"class": "copy", "from": "loop/table"},
+    },
+    "get_rec_accumulated": {
+        "loop": {"class": "rec", "from": "data", "unit": _SUM},
+        "output": {"class": "get_rec_accumulated", "from": "loop", "sub_layer": "sum"},
+    },
+    "optimal_completions": {
+        "relabeled": {"class": "reinterpret_data", "from": "data:classes", "set_sparse_dim": 4},
+        "loop": {"class": "rec", "from": "relabeled", "unit": _TABLE},
+        "output": {"class": "copy", "from": "loop/best"},
+    },
+    "rec_last_output": {
+        "loop": {"class": "rec", "from": "data", "unit": _SUM},
+        "output": {"class": "rec_last_output", "rec_layer": "loop", "sub_layer_name": "sum"},
+    },
+    "rec_unstack": {
+        "other_features": {"class": "linear", "n_out": 6, "activation": "tanh", "from": "data"},
+        "output": {"class": "rec", "from": "data", "unit": _UNSTACK},
+    },
     "edit_distance": {
         "output": {"class": "edit_distance", "a": "data:classes", "b": "relabeled"},
         "relabeled": {"class": "reinterpret_data", "from": "data:labels", "set_sparse_dim": 6},

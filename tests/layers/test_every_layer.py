@@ -60,8 +60,9 @@ def _needed(network: dict) -> tuple[dict, set[str]]:
             key = text.removeprefix("data:")
             if key in EXTERN_DATA:
                 keys.add(key)
-            if text in network:
-                todo.append(text)
+            layer = text.removeprefix("base:").split("/")[0]
+            if layer in network:
+                todo.append(layer)
     return needed, keys
 
 

@@ -43,12 +43,21 @@ def compute(name: str, stored: Mapping[str, numpy.ndarray]) -> Arrays:
     :param stored: for the values to feed
     :return: all that the case asks for, by the names that ``stored`` has
     """
-    case = runpy.run_path(str(folder / (name + ".py")))
-    train, evaluation = case.get("train", False), case.get("eval_flag", True)
+    return compute_case(runpy.run_path(str(folder / (name + ".py"))), stored)
+
+
+def compute_case(case: Mapping[str, Any], stored: Mapping[str, numpy.ndarray]) -> Arrays:
+    """
+    :param case: as the file of a case defines it; ``param_value``: function of name and shape of a parameter, gives its
+        value, or None: as :func:`param_value` does
+    :param stored: for the values to feed
+    :return: see :func:`compute`
+    """
+    train, search, evaluation = case.get("train", False), case.get("search", False), case.get("eval_flag", True)
     config = Config({**{key: case[key] for key in ("extern_data", "network") if key in case}, **case.get("config", {})})
     with tf.Graph().as_default(), v1.Session() as session:
-        flag = v1.placeholder_with_default(False, ()) if evaluation and not train else train
-        net = TFNetwork(config=config, train_flag=flag, eval_flag=evaluation)
+        flag = v1.placeholder_with_default(False, ()) if evaluation and not train and not search else train
+        net = TFNetwork(config=config, train_flag=flag, eval_flag=evaluation, search_flag=search)
         net.construct_from_dict(case["network"])
         fetches = net.get_fetches_dict(should_train=train, should_eval=evaluation)
         updates = fetches.pop("post_control_dependencies", [])
@@ -64,6 +73,7 @@ def compute(name: str, stored: Mapping[str, numpy.ndarray]) -> Arrays:
         session.run(v1.global_variables_initializer())
         scale, seed = case.get("param_scale", 0.3), case.get("param_seed", 0)
         before = {key: param_value(key, var, scale, seed) for key, var in params.items()}
+        before.update(params_of_case(case, before))
         for key, var in params.items():
             var.load(before[key], session)
         constants = {key: value for key, value in fetches.items() if isinstance(value, (int, float))}
@@ -76,6 +86,19 @@ def compute(name: str, stored: Mapping[str, numpy.ndarray]) -> Arrays:
         if not numpy.array_equal(after[key], value):
             results["after:" + key] = after[key]
     return results
+
+
+def params_of_case(case: Mapping[str, Any], params: Arrays) -> Arrays:
+    """
+    :param case: see :func:`compute_case`
+    :param params: values by name
+    :return: those that the case itself says
+    """
+    function = case.get("param_value")
+    if function is None:
+        return {}
+    own = {key: function(key, value.shape) for key, value in params.items()}
+    return {key: numpy.asarray(value, params[key].dtype) for key, value in own.items() if value is not None}
 
 
 def param_value(name: str, var: Any, scale: float, seed: int) -> numpy.ndarray:
@@ -104,6 +127,9 @@ def _add_layer(name: str, layer: Any, fetches: dict[str, Any], results: Arrays) 
     fetches["out:" + name] = output.placeholder
     for axis, size in output.size_placeholder.items():
         fetches["len:%s:%i" % (name, axis)] = size
+    choices = layer.search_choices
+    if choices is not None and choices.owner is layer and choices.beam_scores is not None:
+        fetches["scores:" + name] = choices.beam_scores
     axes = [int(output.have_batch_axis()), output.time_dim_axis, output.feature_dim_axis, output.dim]
     results["axes:" + name] = numpy.array([-1 if axis is None else axis for axis in axes])
 

@@ -12,8 +12,11 @@ from .peer_case import case_names, compute, differences, load_stored
 
 NOT_ON_TORCH = {
     "custom_layers": "its layers compute in __init__, with TensorFlow",
+    "loop_user_layer": "its layer class computes in __init__, with TensorFlow",
     "losses_of_users": "a layer class of the user makes its losses itself, with TensorFlow",
     "random_states": "the state of a random generator, and what it draws, are each backend's own",
+    "search_combine_list": "its function computes with TensorFlow and numpy",
+    "search_custom_combine": "its function computes with TensorFlow",
     "rec_user_cells": "its cells are classes that compute with TensorFlow",
     "reuse_params_functions": "its functions make variables of TensorFlow",
 }

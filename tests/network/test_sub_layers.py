@@ -10,10 +10,10 @@ import pytest
 from returnn.layers import registry
 from returnn.layers.base import LayerBase
 from returnn.layers.concat_input import ConcatInputLayer
+from returnn.layers.missing import LayerMissing
 from returnn.layers.source import DataNotAvailableLayer, InternalLayer, WrappedInternalLayer
 from returnn.layers.subnetwork import Subnetwork
 from returnn.network.errors import (
-    LayerMissing,
     LayerNotFound,
     NetworkConstructionDependencyLoopException,
     NetworkLayerException,

@@ -13,7 +13,7 @@ from returnn.config import Config
 from returnn.network import Network
 from returnn.torch.backend import backend
 
-from .peer_case import Arrays, folder, param_value_of_shape
+from .peer_case import Arrays, folder, param_value_of_shape, params_of_case
 
 
 def compute_on_torch(name: str, stored: Mapping[str, numpy.ndarray]) -> Arrays:
@@ -22,10 +22,16 @@ def compute_on_torch(name: str, stored: Mapping[str, numpy.ndarray]) -> Arrays:
     :param stored: for the values to feed
     :return: all that the case asks for, by the names that ``stored`` has
     """
-    case = runpy.run_path(str(folder / (name + ".py")))
-    train, evaluation = case.get("train", False), case.get("eval_flag", True)
+    return compute_case(runpy.run_path(str(folder / (name + ".py"))), stored)
+
+
+def compute_case(case: Mapping[str, Any], stored: Mapping[str, numpy.ndarray]) -> Arrays:
+    """
+    See :func:`.peer_case.compute_case`.
+    """
+    train, search, evaluation = case.get("train", False), case.get("search", False), case.get("eval_flag", True)
     config = Config({**{key: case[key] for key in ("extern_data", "network") if key in case}, **case.get("config", {})})
-    net = Network(config=config, train_flag=train, eval_flag=evaluation, backend=backend)
+    net = Network(config=config, train_flag=train, eval_flag=evaluation, search_flag=search, backend=backend)
     net.construct_from_dict(case["network"])
     params = net.param_store.named()
     scale, seed = case.get("param_scale", 0.3), case.get("param_seed", 0)
@@ -33,6 +39,8 @@ def compute_on_torch(name: str, stored: Mapping[str, numpy.ndarray]) -> Arrays:
     before = {}
     for key, var in params.items():
         before[key] = param_value_of_shape(key, tuple(var.shape), _numpy(var).dtype, scale, seed)
+    before.update(params_of_case(case, before))
+    for key, var in params.items():
         backend.assign(var, torch.tensor(before[key]))
         if var.is_floating_point():
             var.requires_grad_(True)  # the reference tells gradients of parameters that are not trained, too
@@ -73,6 +81,9 @@ def _add_layer(name: str, layer: Any, results: Arrays) -> None:
     results["out:" + name] = _numpy(output.raw_tensor)
     for axis, size in output.size_placeholder.items():
         results["len:%s:%i" % (name, axis)] = _numpy(size)
+    choices = layer.search_choices
+    if choices is not None and choices.owner is layer and choices.beam_scores is not None:
+        results["scores:" + name] = _numpy(choices.beam_scores)
     axes = [int(output.have_batch_axis()), output.time_dim_axis, output.feature_dim_axis, output.dim]
     results["axes:" + name] = numpy.array([-1 if axis is None else axis for axis in axes])
 

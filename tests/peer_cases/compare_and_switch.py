@@ -1,6 +1,5 @@
 """Compare: kinds, chains, values, broadcasting, labels. Switch: layers, numbers, broadcasting, labels."""
 
-
 extern_data = {
     "data": {"dim": 4},
     "labels": {"dim": 6, "sparse": True, "available_for_inference": True},

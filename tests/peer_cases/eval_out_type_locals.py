@@ -8,8 +8,11 @@ def first_frame(sources, name, size, **kwargs):
 extern_data = {"data": {"dim": 4}}
 network = {
     "output": {
-        "class": "eval", "eval": "source(0, auto_convert=False)[:, size - 2]", "eval_locals": {"size": 2},
-        "out_type": first_frame, "from": "data",
+        "class": "eval",
+        "eval": "source(0, auto_convert=False)[:, size - 2]",
+        "eval_locals": {"size": 2},
+        "out_type": first_frame,
+        "from": "data",
     },
     "spaces": {"class": "eval", "eval": "  source(0) + 1", "from": "data", "is_output_layer": True},
 }

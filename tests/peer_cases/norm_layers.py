@@ -35,7 +35,10 @@ network = {
     "m_keep_t": {"class": "math_norm", "p": 3, "axis": "T", "keep_dims": True, "from": "data"},
     "m_bt": {"class": "math_norm", "p": 2, "axis": "bt", "from": "data"},
     "output": {
-        "class": "linear", "activation": None, "n_out": 2, "loss": "as_is",
+        "class": "linear",
+        "activation": None,
+        "n_out": 2,
+        "loss": "as_is",
         "from": ["n_f", "n_list", "n_joined", "l", "l_tb", "l_joined", "m_keep", "n_flat", "l_flat", "m_1"],
     },
     "n_flat": {"class": "merge_dims", "axes": "static", "from": "n_split_p2"},

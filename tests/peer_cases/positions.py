@@ -7,7 +7,10 @@ feature, other = Dim(4, name="feature", kind=Dim.Types.Feature), Dim(6, name="ot
 extern_data = {
     "data": {"dim_tags": [batch_dim, frames, feature], "time_dim_axis": 1, "dtype": "float32"},
     "query": {
-        "dim_tags": [batch_dim, places, other], "time_dim_axis": 1, "dtype": "float32", "available_for_inference": True,
+        "dim_tags": [batch_dim, places, other],
+        "time_dim_axis": 1,
+        "dtype": "float32",
+        "available_for_inference": True,
     },
 }
 network = {
@@ -32,17 +35,38 @@ network = {
     "rel_cut": {"class": "relative_positional_encoding", "n_out": 3, "clipping": 1, "from": "time_major"},
     "rel_sin": {"class": "relative_positional_encoding", "n_out": 5, "fixed": True, "clipping": 3, "from": "data"},
     "rel_zeros": {"class": "relative_positional_encoding", "n_out": 3, "forward_weights_init": 0.0, "from": "data"},
-    "rel_offset": {"class": "relative_positional_encoding", "n_out": 3, "query_offset": 2, "clipping": 3, "from": "data"},
+    "rel_offset": {
+        "class": "relative_positional_encoding",
+        "n_out": 3,
+        "query_offset": 2,
+        "clipping": 3,
+        "from": "data",
+    },
     "rel_both": {
-        "class": "relative_positional_encoding", "n_out": 3, "query_spatial_dim": frames,
-        "key_value_spatial_dim": places, "from": "data",
+        "class": "relative_positional_encoding",
+        "n_out": 3,
+        "query_spatial_dim": frames,
+        "key_value_spatial_dim": places,
+        "from": "data",
     },
     "rel_query": {"class": "relative_positional_encoding", "n_out": 3, "query_spatial_dim": frames, "from": "data"},
-    "rel_key": {"class": "relative_positional_encoding", "n_out": 4, "key_value_spatial_dim": places, "from": "data", "fixed": True},
+    "rel_key": {
+        "class": "relative_positional_encoding",
+        "n_out": 4,
+        "key_value_spatial_dim": places,
+        "from": "data",
+        "fixed": True,
+    },
     "use": {"class": "linear", "activation": None, "n_out": 2, "from": "data:query", "loss": "as_is"},
     "rel_sum": {"class": "reduce", "mode": "sum", "axis": "F", "from": "rel_flat"},
     "rel_flat": {"class": "eval", "eval": "source(0) * source(0)", "from": "rel_cut"},
-    "output": {"class": "linear", "activation": None, "n_out": 2, "from": ["abs_added_tb", "abs_offset"], "loss": "as_is"},
+    "output": {
+        "class": "linear",
+        "activation": None,
+        "n_out": 2,
+        "from": ["abs_added_tb", "abs_offset"],
+        "loss": "as_is",
+    },
 }
 for _name, _layer in network.items():
     if "positional" in _layer["class"]:

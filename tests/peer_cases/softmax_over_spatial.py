@@ -33,7 +33,11 @@ network = {
     "window_2": {"class": "softmax_over_spatial", "window_start": "ones", "window_size": "ones", "from": "time_major"},
     "window_0": {"class": "softmax_over_spatial", "window_start": 0, "window_size": 2, "from": "a"},
     "all": {
-        "class": "softmax_over_spatial", "start": "ones", "window_start": "ones", "window_size": "middle", "from": "a",
+        "class": "softmax_over_spatial",
+        "start": "ones",
+        "window_start": "ones",
+        "window_size": "middle",
+        "from": "a",
         "energy_factor": 0.5,
     },
     "size_only": {"class": "softmax_over_spatial", "window_size": 2, "from": "a"},

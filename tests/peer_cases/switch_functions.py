@@ -16,6 +16,12 @@ network = {
     "first": {"class": "switch", "condition": first, "true_from": "vector", "false_from": "no such layer"},
     "second": {"class": "switch", "condition": second, "true_from": "no such layer", "false_from": "time_major"},
     "output": {"class": "combine", "kind": "add", "from": ["first", "second"]},
-    "number": {"class": "switch", "condition": second, "true_from": "vector", "false_from": 2.5, "is_output_layer": True},
+    "number": {
+        "class": "switch",
+        "condition": second,
+        "true_from": "vector",
+        "false_from": 2.5,
+        "is_output_layer": True,
+    },
 }
 lens = {"data": [5, 2, 4]}

@@ -9,7 +9,13 @@ network = {
     "h": {"class": "linear", "activation": "tanh", "n_out": 6, "from": "data"},
     "probs": {"class": "softmax", "n_out": 4, "from": "h", "target": None},
     "printed": {"class": "print", "from": "probs", "summarize": 1},
-    "bw": {"class": "fast_bw", "from": "printed", "input_type": "prob", "align_target": "ctc", "align_target_key": "classes"},
+    "bw": {
+        "class": "fast_bw",
+        "from": "printed",
+        "input_type": "prob",
+        "align_target": "ctc",
+        "align_target_key": "classes",
+    },
     "via": {
         "class": "softmax",
         "from": "h",

@@ -19,7 +19,7 @@ from returnn.log import log
 from returnn.tensor import Tensor
 from returnn.tf.compat import tf
 from returnn.tf.engine import CancelTrainingException, Engine, Runner
-from returnn.tf.runner import NonFiniteScoreError
+from returnn.tf.runner import NonFiniteScoreError, cut_to_lengths
 from returnn.util.errors import UserError
 from tests.tf.engine_case import make_config, make_dataset, make_engine, make_seqs
 
@@ -349,3 +349,13 @@ def test_sequences_of_length_zero_are_counted(capsys: pytest.CaptureFixture[str]
     engine = make_engine(make_config(), train=make_dataset("train", seqs=seqs), dev=False)
     _runner(engine).run("eval")
     assert "eval, sequences: 4 taken, 1 of length zero\n" in capsys.readouterr().out
+
+
+def test_rows_are_cut_to_their_lengths() -> None:
+    """Lengths by row; one for all; by sequence, where the rows are two sequences times a beam of two."""
+    rows = numpy.arange(24).reshape(4, 3, 2)
+    lens = [len(row) for row in cut_to_lengths(rows, {0: numpy.array([3, 0, 1, 2], "int32")})]
+    assert lens == [3, 0, 1, 2]
+    assert [row.shape for row in cut_to_lengths(rows, {1: numpy.array(1, "int32")})] == [(3, 1)] * 4
+    cut = cut_to_lengths(rows, {0: numpy.array([1, 2], "int32")})
+    assert [row.tolist() for row in cut[1:3]] == [[[6, 7]], [[12, 13], [14, 15]]]

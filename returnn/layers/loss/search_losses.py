@@ -134,7 +134,9 @@ class ExpectedLoss(_SearchLoss):
     def _losses(self, beam: Dim) -> Tensor:
         """:return: of each hypothesis [B, K]"""
         loss = self.loss
-        target = self.target if self.target is None else _repeated(self.target, beam)
+        target = self.target
+        if target is not None and target.beam is None:
+            target = _repeated(target, beam)
         loss.init(self.output, self.output_with_activation, target, self.layer)
         per_pos = loss.get_error_per_pos() if self.loss_kind == "error" else loss.get_value_per_pos()
         if per_pos is None:

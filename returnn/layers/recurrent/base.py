@@ -10,10 +10,13 @@ from returnn.frontend.init import Constant
 from returnn.layers.base import LayerBase
 from returnn.layers.concat_input import ConcatInputLayer
 from returnn.layers.initializers import parse_initializer
+from returnn.layers.source import UnknownType
 from returnn.log import log
 from returnn.tensor import Dim, Tensor
+from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.errors import ConfigError
 
+from .state_keys import in_state_order, state_of_key
 from .units import Unit, UnitCall, get_unit
 from .user_cells import user_unit
 
@@ -30,6 +33,7 @@ class RecurrentLayer(ConcatInputLayer):
     """
 
     recurrent = True
+    iterates_itself = True
 
     unit: str | type | dict[str, Any] = "lstm"
     """name of a unit, or a class: see ``returnn.tf.layers.rec.BaseRNNCell``, TensorFlow only"""
@@ -46,6 +50,8 @@ class RecurrentLayer(ConcatInputLayer):
     direction = cast("int | None", None)
     input_projection = True
     back_prop = cast("bool | None", None)
+    _makes_initial_state = False
+    """a parameter that is made now is an initial state: of a unit for single frames, it has no "rec" in its name"""
     _for_single_frames = False
     """the unit has to be one for single frames"""
 
@@ -63,9 +69,12 @@ class RecurrentLayer(ConcatInputLayer):
 
     @property
     def scope(self) -> str:
-        if self.name_scope is not None:
+        if self.name_scope is not None or self._makes_initial_state:
             return super().scope
         return super().scope + "/rec"
+
+    def get_dep_layers(self) -> list[LayerBase]:
+        return [*super().get_dep_layers(), *_layers_in(self.initial_state), *_layers_in(self.state)]
 
     def _run_unit(self, x: Tensor, spatial_dim: Dim | None) -> Tensor:
         """
@@ -90,16 +99,78 @@ class RecurrentLayer(ConcatInputLayer):
         self._parse_initializers()
         self._after_states: dict[str, Callable[[Tensor], Tensor]] = {}
         self._joined_states: Tensor | None = None
-        initial = self._initial_states(unit, x, without=[spatial_dim, in_dim], out_dim=out_dim)
+        is_stepping = single_step and self.state is None and self.is_stepping
+        if is_stepping:
+            initial: list[Tensor] | None = self._states_before(unit, x, without=[spatial_dim, in_dim], out_dim=out_dim)
+        else:
+            initial = self._initial_states(unit, x, without=[spatial_dim, in_dim], out_dim=out_dim)
         y, states = unit.compute(UnitCall(self, x, spatial_dim, in_dim, out_dim, initial, opts))
         if single_step:
             y = rf.squeeze(y, spatial_dim)
         if self.back_prop is False:
             y, states = rf.stop_gradient(y), [rf.stop_gradient(s) for s in states]
+        if is_stepping:
+            for name, state in zip(unit.state_names, states, strict=True):
+                self.leave(name, state)
         self._states = dict(zip(unit.state_names, states, strict=True))
         for name, function in self._after_states.items():
             self._states[name] = function(self._states[name])
         return y
+
+    def drop_values(self) -> None:
+        super().drop_values()
+        self._states = {name: x.copy_template() for name, x in self._states.items()}
+        self._joined_states = None
+
+    def _states_before(self, unit: Unit, x: Tensor, *, without: Sequence[Dim], out_dim: Dim) -> list[Tensor]:
+        """
+        In a loop around this layer: the states behind the frame before, in the order of the unit's states.
+        """
+        dims = [d for d in visible_dims(x.dims) if d not in without] + [out_dim]
+        template = Tensor("state", dims, "float32", feature_dim=out_dim)
+
+        def initial(name: str) -> Callable[[], Tensor]:
+            return lambda: self._initial_state_of_loop(unit, name, dims)
+
+        if self.initial_state is not None and not self.has_values:
+            for name, part in zip(unit.state_names, _parts_of(self.initial_state, unit.state_names), strict=True):
+                if _is_one_of(part, ("var",)):
+                    self._fixed_state(name, part, out_dim)  # makes the parameter
+        return [self.previous(name, template, initial(name)) for name in unit.state_names]
+
+    def _initial_state_of_loop(self, unit: Unit, name: str, dims: list[Dim]) -> Tensor:
+        state = self.initial_state
+        loop = self.network.require_loop().run
+        assert loop is not None
+        if state is None or _is_one_of(state, (0, "zeros")):
+            return loop.full_tensor(name, dims, "float32", 0.0)
+        part = _parts_of(state, unit.state_names)[unit.state_names.index(name)]
+        if part is None or _is_one_of(part, (0, 1, "zeros", "ones")):
+            return loop.full_tensor(name, dims, "float32", 1.0 if part in (1, "ones") else 0.0)
+        fixed = self._fixed_state(name, part, dims[-1])
+        if fixed is None:
+            raise ConfigError("initial_state %r is not supported within a loop" % (part,))
+        return fixed
+
+    def output_before_first_frame(self) -> Tensor | None:
+        """that of its initial state"""
+        if self.initial_state is None:
+            return None
+        unit, _ = self._unit()
+        name = "h" if "h" in unit.state_names else unit.state_names[0]
+        dims = list(self.network.require_loop().template_of(self).dims)
+        return self._initial_state_of_loop(unit, name, dims)
+
+    def get_state_of_frame_before(self, key: Any) -> Tensor | None:
+        unit, _ = self._unit()
+        loop = self.network.require_loop()
+        states = {}
+        for name in unit.state_names:
+            spec = loop.specs_by_path.get((self.network.name_prefix + self.name, name))
+            if spec is None:
+                raise UnknownType("the state of layer %r is not known" % self.name)
+            states[name] = loop.previous(self, name, spec.template, spec.initial)
+        return state_of_key(self.name, states, key)
 
     def _unit(self) -> tuple[Unit, dict[str, Any]]:
         unit, opts = get_unit(self.unit, self.unit_opts or {}, for_single_frames=self._for_single_frames)
@@ -164,7 +235,11 @@ class RecurrentLayer(ConcatInputLayer):
         if part is None or _is_one_of(part, (0, 1, "zeros", "ones")):
             return self._constant(1.0 if part in (1, "ones") else 0.0, [out_dim], [out_dim.dimension])
         if _is_one_of(part, ("var",)):
-            return self.param("initial_" + _variable_key(name), [out_dim], init=Constant(0.0))
+            self._makes_initial_state = self._for_single_frames and self.network.loop is not None
+            try:
+                return self.param("initial_" + _variable_key(name), [out_dim], init=Constant(0.0))
+            finally:
+                self._makes_initial_state = False
         if _is_one_of(part, ("keep_over_epoch", "keep_over_epoch_no_init", "placeholder")):
             return None
         raise ConfigError("invalid initial state type: %r" % (part,))
@@ -233,19 +308,19 @@ class RecurrentLayer(ConcatInputLayer):
         """
         :param key: "*": c and h joined; "c", "h"; or their number, in that order
         """
-        names = _in_state_order(tuple(self._states))
-        if key == "*":
-            if self._joined_states is None:
-                parts = [self._states[name] for name in names]
-                self._joined_states = parts[0] if len(parts) == 1 else rf.concat_features(*parts)
-            return self._joined_states
-        if isinstance(key, int) and 0 <= key < len(names):
-            return self._states[names[key]]
-        if key in self._states:
-            return self._states[key]
-        if key is None and len(names) == 1:
-            return self._states[names[0]]
-        raise ConfigError("layer %r has no state %r. Its states: %s" % (self.name, key, ", ".join(names)))
+        if key != "*":
+            return state_of_key(self.name, self._states, key)
+        if self._joined_states is None:
+            self._joined_states = state_of_key(self.name, self._states, key)
+        return self._joined_states
+
+
+def _layers_in(state: Any) -> list[LayerBase]:
+    """
+    :param state: as an option says it, names of layers resolved
+    """
+    parts = state.values() if isinstance(state, dict) else state if isinstance(state, (list, tuple)) else [state]
+    return [part for part in parts if isinstance(part, LayerBase)]
 
 
 def with_feature_dim(x: Tensor, dim: Dim) -> Tensor:
@@ -279,18 +354,14 @@ def _parts_of(state: Any, names: Sequence[str]) -> list[Any]:
         return [state[name] for name in names]
     if isinstance(state, (list, tuple)):
         if len(state) != len(names):
-            raise ConfigError("initial_state must have %i parts: %s" % (len(names), ", ".join(_in_state_order(names))))
-        by_name = dict(zip(_in_state_order(names), state, strict=True))
+            raise ConfigError("initial_state must have %i parts: %s" % (len(names), ", ".join(in_state_order(names))))
+        by_name = dict(zip(in_state_order(names), state, strict=True))
         return [by_name[name] for name in names]
     if isinstance(state, LayerBase) and len(names) > 1:
         raise ConfigError(
             "initial_state: one layer for a state of %i parts; give a dict with %s" % (len(names), list(names))
         )
     return [state] * len(names)
-
-
-def _in_state_order(names: Sequence[str]) -> list[str]:
-    return sorted(names)  # c, h
 
 
 def _variable_key(name: str) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import returnn.frontend as rf
 from returnn.layers.base import LayerBase
 from returnn.layers.registry import layer_class
-from returnn.tensor import DimKind, Tensor
+from returnn.layers.source import UnknownType
+from returnn.tensor import DimKind, Tensor, batch_dim
 from returnn.util.errors import ConfigError
 
 from .base import RecurrentLayer, with_feature_dim
@@ -40,7 +41,7 @@ class RnnCellLayer(RecurrentLayer):
         super().transform_config_dict(d, network, get_layer)
 
     def compute(self, x: Tensor) -> Tensor:
-        return self._run_unit(x, x.time_dim if self.state is None else None)
+        return self._run_unit(x, (x.time_dim or self.loop_dim_of(x)) if self.state is None else None)
 
     def _inits_given(self) -> list[Any]:
         return [self.weights_init, None, None]
@@ -64,8 +65,16 @@ class GetLastHiddenStateLayer(LayerBase):
         if not sources:
             raise ConfigError('the layer needs a source: "from" is empty')
         states = []
+        loop = self.network.loop
         for layer in self.sources:
-            state = layer.get_last_hidden_state(self.key)
+            if loop is not None and layer.network.loop is loop:
+                loop.keep_in_loop(self, layer)
+            try:
+                state = layer.get_last_hidden_state(self.key)
+            except UnknownType:  # of the frame before, of a layer that is not built yet
+                if self.has_values:
+                    raise
+                return Tensor("state", [batch_dim, out_dim], "float32", feature_dim=out_dim)
             if state is None:
                 raise ConfigError("layer %r (%s) has no state" % (layer.name, layer.layer_class))
             states.append(state.copy_template() if self._is_template else state)

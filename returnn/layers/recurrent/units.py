@@ -82,7 +82,9 @@ class UnitCall:
                 ones = self.layer.constant_state(
                     self.x, 1.0, without=[self.spatial_dim, self.in_dim], out_dim=self.out_dim
                 )
-                masks[key] = rf.dropout(ones, drop_prob, name=name, on_forward=bool(on_forward))
+                masks[key] = rf.dropout(
+                    ones, drop_prob, name=name, on_forward=bool(on_forward), same_in_all_frames=True
+                )
         return masks
 
 
@@ -135,7 +137,8 @@ def _with_weight_dropout(call: UnitCall, w_re: Tensor) -> Tensor:
         if len(shape) != 2:
             raise ConfigError("unit_opts: rec_weight_dropout_shape must have 2 entries, but is %r" % (shape,))
         axes = [d for d, n in zip(w_re.dims, shape, strict=True) if n != 1]
-    return rf.dropout(w_re, drop_prob, axis=axes, name=call.layer.get_absolute_name() + "/rec_weight_dropout")
+    name = call.layer.get_absolute_name() + "/rec_weight_dropout"
+    return rf.dropout(w_re, drop_prob, axis=axes, name=name, same_in_all_frames=True)
 
 
 def _native_lstm_v1(call: UnitCall) -> tuple[Tensor, list[Tensor]]:

@@ -6,6 +6,7 @@ shapes are used where they are known, and constants are not made twice.
 
 from __future__ import annotations
 
+import contextlib
 import string
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,8 +20,23 @@ from returnn.tf.compat import tf, v1
 from returnn.tf.util.math import clip_with_identity_gradient, safe_exp, safe_log
 from returnn.util.errors import ConfigError
 
-from . import conv, ctc, ctc_alignment, elementwise, fsa, gradients, lstm, random, rnn, signal, user_cells, variables
+from . import (
+    conv,
+    ctc,
+    ctc_alignment,
+    elementwise,
+    fsa,
+    gradients,
+    lstm,
+    products,
+    random,
+    rnn,
+    signal,
+    user_cells,
+    variables,
+)
 from .dropout import dropout
+from .frame_loop import frame_loop
 from .kept_value import kept_value
 from .shapes import shape_vector, size_of_axis
 from .user_code import eval_globals, find_function
@@ -171,7 +187,9 @@ class TFBackend(Backend):
         return tf.pad(x, paddings, constant_values=value)
 
     def slice(self, x: Raw, axis: int, start: Size | None, stop: Size | None, step: int = 1) -> Raw:
-        return x[(slice(None),) * axis + (slice(start, stop, step),)]
+        fixed = all(n is None or isinstance(n, int) for n in (start, stop))
+        with elementwise.outside_of_loop(x) if fixed else contextlib.nullcontext():
+            return x[(slice(None),) * axis + (slice(start, stop, step),)]
 
     def reverse_sequence(self, x: Raw, lens: Raw, *, axis: int, batch_axis: int) -> Raw:
         return tf.reverse_sequence(x, lens, seq_axis=axis, batch_axis=batch_axis)
@@ -326,7 +344,7 @@ class TFBackend(Backend):
         return dropout(x, drop_prob, axes=axes, seed=seed, step=step, train_flag=train_flag)
 
     def einsum(self, equation: str, a: Raw, b: Raw) -> Raw:
-        return elementwise.einsum(equation, a, b)
+        return products.einsum(equation, a, b)
 
     def dense(self, x: Raw, w: Raw) -> Raw:
         if x.shape.rank == 2:
@@ -474,6 +492,9 @@ class TFBackend(Backend):
 
     def cond(self, condition: Raw, true_fn: Callable[[], Raw], false_fn: Callable[[], Raw]) -> Raw:
         return v1.cond(condition, true_fn, false_fn)
+
+    def frame_loop(self, body: Callable[..., Any], **options: Any) -> tuple[Raw, list[Raw], list[Raw]]:
+        return frame_loop(body, **options)
 
 
 def _places(mask: Raw) -> Raw:

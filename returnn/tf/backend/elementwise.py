@@ -43,6 +43,16 @@ def no_control_dependencies() -> contextlib.AbstractContextManager[Any]:
     return graph.control_dependencies(None)
 
 
+def outside_of_loop(x: Any) -> contextlib.AbstractContextManager[Any]:
+    """
+    :param x: for instance a parameter
+    :return: inside, operations on x alone are outside of any loop, if x is: they run once, and not in each frame
+    """
+    if x.graph._get_control_flow_context() is None or x.op._get_control_flow_context() is not None:
+        return contextlib.nullcontext()
+    return x.graph.control_dependencies(None)
+
+
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """
     :param x: any shape

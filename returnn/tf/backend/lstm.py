@@ -74,6 +74,8 @@ def lstm(
     if gate_order not in ("jifo", "ijfo"):
         raise ValueError(f"gate_order must be 'jifo' or 'ijfo', not {gate_order!r}")
     n = w_re.shape[0]
+    if lens is None and x.shape[0] == 1 and kernel is None:
+        return _one_frame(x, w, w_re, b, initial_h, initial_c, gate_order, forget_bias)
     lens = full_lens(x) if lens is None else lens
     num_frames, num_seqs = tf.unstack(tf.shape(x)[:2])
     x = from_template(enter_time, x, lens, direction=direction)
@@ -88,6 +90,31 @@ def lstm(
     run = {"loop": _run_loop, "block": _run_block}[kernel or choose_kernel(in_dim=in_dim, num_units=n)]
     h, c = run(x, w, w_re, b, initial_h, initial_c, gate_order)
     return LstmOutput(*from_template(_results, h, c, lens, num_frames, initial_h, initial_c, direction=direction))
+
+
+def _one_frame(
+    x: tf.Tensor,
+    w: tf.Tensor | None,
+    w_re: tf.Tensor,
+    b: tf.Tensor | None,
+    initial_h: tf.Tensor | None,
+    initial_c: tf.Tensor | None,
+    gate_order: GateOrder,
+    forget_bias: float,
+) -> LstmOutput:
+    """One step, for instance of another loop: no loop of its own."""
+    z = tf.squeeze(x, [0])
+    z = z if w is None else tf.matmul(z, w)
+    z = z if initial_h is None else z + tf.matmul(initial_h, w_re)
+    z = z if b is None else tf.nn.bias_add(z, b)
+    gates = dict(zip(gate_order, tf.split(z, 4, axis=1), strict=True))
+    new = tf.sigmoid(gates["i"]) * tf.tanh(gates["j"])
+    if initial_c is None:
+        c = new
+    else:
+        c = new + tf.sigmoid(gates["f"] + forget_bias if forget_bias else gates["f"]) * initial_c
+    h = tf.sigmoid(gates["o"]) * tf.tanh(c)
+    return LstmOutput(tf.expand_dims(h, 0), h, c)
 
 
 def _results(

@@ -74,6 +74,9 @@ def rnn_scan(
     :param direction: 1, or -1 for each sequence from its own end
     :return: outputs [T, B, ...], and the state after the last frame of each sequence
     """
+    if lens is None and x.shape[0] == 1:  # one step, for instance of another loop
+        output, state = step(tf.nest.map_structure(lambda a: a[0], project(x)), list(initial_state))
+        return tf.expand_dims(output, 0), state
     lens = full_lens(x) if lens is None else lens
     num_frames = tf.shape(x)[0]
     x = enter_time(x, lens, direction=direction)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from returnn.tf.compat import tf
 from returnn.util.errors import ConfigError
 
+from .elementwise import outside_of_loop
 from .user_code import find_function
 
 State = list[tf.Tensor]
@@ -298,7 +299,8 @@ def _function_of(activation: Activation) -> Callable[[tf.Tensor], tf.Tensor]:
 
 def _split_rows(kernel: tf.Tensor, num_units: int) -> tuple[tf.Tensor, tf.Tensor]:
     """:return: the rows of kernel [D+n, m] for the input [D, m] and for h [n, m]"""
-    return kernel[:-num_units], kernel[-num_units:]
+    with outside_of_loop(kernel):
+        return kernel[:-num_units], kernel[-num_units:]
 
 
 def _dense(x: tf.Tensor, w: tf.Tensor, b: tf.Tensor | None) -> tf.Tensor:

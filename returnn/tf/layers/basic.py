@@ -42,7 +42,7 @@ from returnn.layers.lengths import LengthLayer, RangeFromLengthLayer, RangeInAxi
 from returnn.layers.linear import LinearLayer, SoftmaxLayer
 from returnn.layers.loss import get_loss_class
 from returnn.layers.loss.layer import LossLayer
-from returnn.layers.masked import MaskedComputationLayer, MaskedSourceLayer, UnmaskLayer
+from returnn.layers.masked import MaskedComputationLayer, MaskedPartLayer, MaskedSourceLayer, UnmaskLayer
 from returnn.layers.meta_losses import GradientLayer, SyntheticGradientLayer, TikhonovRegularizationLayer
 from returnn.layers.norm import BatchNormLayer, LayerNormLayer, MathNormLayer, NormLayer
 from returnn.layers.pool import PoolLayer
@@ -169,6 +169,7 @@ __all__ = [
     "Loss",
     "LossLayer",
     "MaskedComputationLayer",
+    "MaskedPartLayer",
     "MaskedSourceLayer",
     "MathNormLayer",
     "MelFilterbankLayer",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from returnn.frontend.run_ctx import get_run_ctx
+from returnn.tensor.backend import backend_of_raw
 from returnn.tf.compat import tf
 
 from .flow import cond
@@ -133,7 +134,8 @@ def dropout(
                 if noise_shape is None
                 else [s if n is None else n for n, s in zip(noise_shape, sizes, strict=True)]
             )
-            noise = tf.random.stateless_uniform(shape, tf.stack([tf.cast(v, tf.int64) for v in (own_seed, ctx.step)]))
+            step = ctx.step_of_draw(backend_of_raw(x))
+            noise = tf.random.stateless_uniform(shape, tf.stack([tf.cast(v, tf.int64) for v in (own_seed, step)]))
             mask = tf.cast(tf.floor(noise + keep_prob), x.dtype)
             return x * (mask / tf.cast(keep_prob, x.dtype) if apply_correction_factor else mask)
 

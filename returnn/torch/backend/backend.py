@@ -5,6 +5,7 @@ Where values live is said in :mod:`.values`: nothing here waits for a device, bu
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from torch.nn import functional
 
 from returnn.frontend import init as rf_init
 from returnn.frontend.run_ctx import get_run_ctx
+from returnn.tensor import eager_loop
 from returnn.tensor.backend import Backend, Raw, Size, register_backend
 from returnn.tensor.numpy_backend import backend as numpy_backend
 from returnn.util.errors import ConfigError
@@ -263,8 +265,17 @@ class TorchBackend(Backend):
         return res.reshape(*batch, int(size), *rest)
 
     def top_k(self, x: Raw, k: Size, *, sorted: bool) -> tuple[Raw, Raw]:
-        values, places = torch.topk(x, int(k), sorted=sorted)
-        return values, places.int()
+        if not sorted:
+            values, places = torch.topk(x, int(k), sorted=False)
+            return values, places.int()
+        k, size = int(k), x.shape[-1]
+        values, places = torch.topk(x, min(k + 1, size))  # of equal ones any
+        if 0 < k < size and bool((values[..., k - 1] == values[..., k]).any()):  # some of these were left out
+            values, places = torch.sort(x, dim=-1, descending=True, stable=True)
+            return values[..., :k], places[..., :k].int()
+        places, _ = torch.sort(places[..., :k], dim=-1)
+        values, order = torch.sort(x.gather(-1, places), dim=-1, descending=True, stable=True)
+        return values, places.gather(-1, order).int()
 
     def search_sorted(self, sorted_seq: Raw, values: Raw, *, right: bool) -> Raw:
         values = values.to(sorted_seq.device).contiguous()
@@ -365,6 +376,17 @@ class TorchBackend(Backend):
 
     def cond(self, condition: Raw, true_fn: Callable[[], Raw], false_fn: Callable[[], Raw]) -> Raw:
         return true_fn() if condition else false_fn()
+
+    def frame_loop(
+        self, body: Callable[..., Any], *, back_prop: bool = True, **options: Any
+    ) -> tuple[Raw, list[Raw], list[Raw]]:
+        with contextlib.nullcontext() if back_prop else torch.no_grad():
+            return eager_loop.frame_loop(self, body, unstack=_unstack, **options)
+
+
+def _unstack(x: Raw) -> Sequence[Raw]:
+    """:return: frames, whose gradients are stacked once; texts are numpy arrays"""
+    return x.unbind(0) if isinstance(x, torch.Tensor) else eager_loop.unstack_array(x)
 
 
 backend = TorchBackend()

@@ -67,7 +67,6 @@ def test_a_joint_dim_for_input_and_output() -> None:
         ({"direction": 2}, "direction must be 1 or -1, but is 2"),
         ({"axis": "B"}, "axis 'B': cannot iterate over"),
         ({"axis": "F"}, "axis 'F': cannot iterate over"),
-        ({"unit": {"output": {"class": "copy", "from": "data:source"}}}, "sub-network as unit is not supported yet"),
         ({"from": []}, 'the layer needs a source: "from" is empty'),
     ],
 )

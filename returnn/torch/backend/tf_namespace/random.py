@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from returnn.frontend.run_ctx import get_run_ctx
+from returnn.frontend.run_ctx import FRAMES_PER_STEP, get_run_ctx
 
 from .. import random
 from ..values import ints, operands, to_tensor, torch_dtype
@@ -18,7 +18,7 @@ def _seed_and_step(seed: int | None) -> dict[str, int]:
     ctx = get_run_ctx()
     number = ctx.count_draw()
     own = ctx.seed_for("tf.random %i" % number) if seed is None else int(seed)
-    return {"seed": own, "step": int(ctx.step)}
+    return {"seed": own, "step": int(ctx.step if ctx.frame is None else ctx.step * FRAMES_PER_STEP + int(ctx.frame))}
 
 
 def _in_range(u: torch.Tensor, minval: Any, maxval: Any, dtype: Any) -> torch.Tensor:

@@ -1,0 +1,153 @@
+"""Values before the first frame of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from returnn.layers.base import LayerBase
+from returnn.layers.unify import unify
+from returnn.tensor import Dim, Tensor
+from returnn.tensor.backend import backend_of_raw
+from returnn.util.errors import ConfigError
+
+from .loop_layers import RecPreviousLayer
+
+if TYPE_CHECKING:
+    from .loop import Loop
+    from .subnet import RecSubnet
+
+_NUMBERS = {None: 0, "zeros": 0, "ones": 1}
+
+
+def make_parameters(previous: RecPreviousLayer, subnet: RecSubnet) -> None:
+    """
+    :param previous: a layer at the frame before; gets the parameter that is its initial output, if it is one
+    :param subnet: it is in
+    """
+    layer = previous.of_layer.layer_of_initial_output
+    if layer.initial_output == "var":
+        _variable(layer, previous.output, subnet)
+
+
+def check_initial_output(previous: RecPreviousLayer, *, loop_dim: Dim | None, may_be_missing: bool) -> None:
+    """
+    :param previous: a layer at the frame before
+    :param loop_dim: of the loop
+    :param may_be_missing: labels need no initial output
+    :raises ConfigError: the option is missing, or is wrong
+    """
+    layer = previous.of_layer.layer_of_initial_output
+    name, template, option = layer.get_absolute_name(), previous.output, layer.initial_output
+    if previous.initial is not None:
+        if loop_dim in previous.initial.output.dims:
+            raise ConfigError(
+                "layer %r: initial_output %r is one frame, but that layer has the axis of the loop: %s"
+                % (name, option, previous.initial.output.short_repr())
+            )
+        value = unify([template, previous.initial.output.copy_template()])[1]
+        if any(d not in template.dims for d in value.dims):
+            raise ConfigError(
+                "layer %r: initial_output %r is %s, but the layer is %s"
+                % (name, option, previous.initial.output.short_repr(), template.short_repr())
+            )
+        return
+    if option is None:
+        if template.sparse and not may_be_missing and not _has_own_initial_output(layer):
+            raise ConfigError(
+                "layer %r: You must explicitly provide an initial output value for sparse data %s, for instance "
+                '"initial_output": 0' % (name, template.short_repr())
+            )
+    elif not isinstance(option, (str, int, float, bool)):
+        raise ConfigError(
+            'layer %r: initial_output must be a number, "zeros", "ones", "var", "apply(0)" or the name of a layer, but '
+            "is %r" % (name, option)
+        )
+
+
+def _has_own_initial_output(layer: LayerBase) -> bool:
+    own = type(layer).get_rec_initial_output.__func__  # type: ignore[attr-defined]
+    return own is not LayerBase.get_rec_initial_output.__func__  # type: ignore[attr-defined]
+
+
+def initial_output(previous: RecPreviousLayer, loop: Loop) -> Tensor:
+    """
+    :param previous: a layer at the frame before
+    :param loop: it is in
+    :return: its output at the first frame
+    """
+    layer = previous.of_layer.layer_of_initial_output
+    template = loop.subnet.template_of(layer)
+    option = layer.initial_output
+    if previous.initial is not None:
+        return unify([template, previous.initial.output])[1]
+    if option == "var":
+        return _variable(layer, template, loop.subnet)
+    if option == "apply(0)":
+        return _applied_to_zeros(layer, loop)
+    if _has_own_initial_output(layer):
+        kwargs = {**layer.kwargs, "initial_output": option, "sources": layer.sources}
+        raw = layer.get_rec_initial_output(
+            batch_dim=loop.net.get_data_batch_dim(),
+            name=layer.name,
+            output=template,
+            rec_layer=loop.subnet.rec_layer,
+            network=layer.network,
+            **{key: value for key, value in kwargs.items() if key not in ("name", "output", "network")},
+        )
+        return template.like(raw)
+    own = layer.output_before_first_frame() if option is None else None
+    if own is not None:
+        return own
+    value = _NUMBERS.get(option, option) if isinstance(option, (str, type(None))) else option
+    if template.dtype == "bool":
+        value = bool(value)
+    return template.like(loop.full_tensor(layer.name, template.dims, template.dtype, value).raw_tensor)
+
+
+def _variable(layer: LayerBase, template: Tensor, subnet: RecSubnet) -> Tensor:
+    dim = template.feature_dim
+    if dim is None or any(d.is_dynamic for d in template.dims if not d.is_batch_dim):
+        raise ConfigError('layer %r: initial_output "var" is for an output [batch, F]' % layer.name)
+    path = (layer.network.name_prefix + layer.name)[len(subnet.net.name_prefix) :]
+    if layer.network.masking is not None and layer.network.inside.masking is not None:
+        # the unit of a masked_computation: checkpoints have the name twice in the scope, and once here
+        return layer.param("init_%s_var" % path[: -len("/" + layer.name)], [dim], init=0.0, scope=layer.name)
+    return layer.param("init_%s_var" % path, [dim], init=0.0)
+
+
+def _applied_to_zeros(layer: LayerBase, loop: Loop) -> Tensor:
+    """the output of the layer where all its sources are zero"""
+    before = [source.output for source in layer.sources]
+    output = layer.output
+    try:
+        for source in layer.sources:
+            template = loop.subnet.template_of(source)
+            zero = loop.full_tensor(source.name, template.dims, template.dtype, 0)
+            source.output = template.like(zero.raw_tensor)
+        layer.output = loop.subnet.template_of(layer)
+        loop.steps.compute_layer(layer)
+        return layer.output
+    finally:
+        for source, value in zip(layer.sources, before, strict=True):
+            source.output = value
+        layer.output = output
+
+
+def with_all_dims(x: Tensor, dims: Sequence[Dim], loop: Loop) -> Tensor:
+    """
+    :param x: has these dims, or fewer
+    :param dims: of the result, in this order
+    :param loop: knows their sizes
+    :return: the same value, repeated along the dims that x has not
+    """
+    missing = [d for d in dims if d not in x.dims]
+    if not missing:
+        return x if tuple(x.dims) == tuple(dims) else x.copy_transpose(dims)
+    raw: Any = x.copy_compatible_to_dims_raw(dims)
+    backend = backend_of_raw(x.raw_tensor)
+    sizes = []
+    for axis, dim in enumerate(dims):
+        sizes.append(loop.size_of(dim) if dim in missing else backend.size_of_axis(raw, axis))
+    feature = x.feature_dim if x.feature_dim in dims else None
+    return x.like(backend.broadcast_to(raw, sizes), dims=dims, feature_dim=feature, time_dim=None)

@@ -1,0 +1,71 @@
+"""Search with a Transformer decoder block: the keys and values of self-attention follow the hypotheses."""
+
+extern_data = {"data": {"dim": 4}, "classes": {"dim": 5, "sparse": True, "available_for_inference": False}}
+network = {
+    "encoder": {"class": "linear", "activation": "tanh", "n_out": 6, "from": "data"},
+    "dec_key0": {"class": "linear", "activation": None, "with_bias": False, "n_out": 6, "from": "encoder"},
+    "dec_value0": {"class": "linear", "activation": None, "with_bias": False, "n_out": 6, "from": "encoder"},
+    "dec_key": {"class": "split_dims", "axis": "F", "dims": (2, 3), "from": "dec_key0"},
+    "dec_value": {"class": "split_dims", "axis": "F", "dims": (2, 3), "from": "dec_value0"},
+    "output": {
+        "class": "rec",
+        "from": [],
+        "target": "classes",
+        "max_seq_len": "max_len_from('base:encoder')",
+        "unit": {
+            "output": {
+                "class": "choice",
+                "target": "classes",
+                "beam_size": 3,
+                "from": "output_prob",
+                "initial_output": 0,
+            },
+            "end": {"class": "compare", "value": 0, "from": "output"},
+            "embed_raw": {"class": "linear", "activation": None, "with_bias": False, "n_out": 6, "from": "prev:output"},
+            "embed_scaled": {"class": "eval", "eval": "source(0) * 2.449490", "from": "embed_raw"},
+            "embed": {"class": "positional_encoding", "add_to_input": True, "from": "embed_scaled"},
+            "self_norm": {"class": "layer_norm", "from": "embed"},
+            "self_att": {
+                "class": "self_attention",
+                "num_heads": 2,
+                "total_key_dim": 6,
+                "n_out": 6,
+                "attention_left_only": True,
+                "from": "self_norm",
+            },
+            "self_lin": {"class": "linear", "activation": None, "with_bias": False, "n_out": 6, "from": "self_att"},
+            "self_out": {"class": "combine", "kind": "add", "n_out": 6, "from": ["embed", "self_lin"]},
+            "att_norm": {"class": "layer_norm", "from": "self_out"},
+            "query0": {"class": "linear", "activation": None, "with_bias": False, "n_out": 6, "from": "att_norm"},
+            "query": {"class": "split_dims", "axis": "F", "dims": (2, 3), "from": "query0"},
+            "energy": {
+                "class": "dot",
+                "red1": -1,
+                "red2": -1,
+                "var1": "T",
+                "var2": "T?",
+                "from": ["base:dec_key", "query"],
+            },
+            "weights": {"class": "softmax_over_spatial", "energy_factor": 3**-0.5, "from": "energy"},
+            "att0": {"class": "generic_attention", "weights": "weights", "base": "base:dec_value"},
+            "att": {"class": "merge_dims", "axes": "static", "from": "att0"},
+            "att_lin": {"class": "linear", "activation": None, "with_bias": False, "n_out": 6, "from": "att"},
+            "att_out": {"class": "combine", "kind": "add", "n_out": 6, "from": ["self_out", "att_lin"]},
+            "decoder": {"class": "layer_norm", "from": "att_out", "is_output_layer": True},
+            "output_prob": {
+                "class": "softmax",
+                "from": "decoder",
+                "target": "classes",
+                "loss": "ce",
+                "loss_only_on_non_search": True,
+                "loss_opts": {"label_smoothing": 0.1},
+            },
+        },
+    },
+    "decision": {"class": "decide", "from": "output", "is_output_layer": True},
+}
+fetch = ["output", "output/decoder", "decision"]
+lens = {"data": [7, 4, 5], "classes": [4, 2, 3]}
+search = True
+param_scale = 1.8
+param_seed = 33

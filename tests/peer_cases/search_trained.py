@@ -1,0 +1,39 @@
+"""The network of search_dynamic in training: the same parameters, choice gives the target."""
+
+extern_data = {"data": {"dim": 4}, "classes": {"dim": 5, "sparse": True, "available_for_inference": False}}
+network = {
+    "mean": {"class": "reduce", "mode": "mean", "axis": "T", "from": "data"},
+    "output": {
+        "class": "rec",
+        "from": [],
+        "target": "classes",
+        "max_seq_len": "max_len_from('base:data')",
+        "unit": {
+            "embed": {"class": "linear", "activation": None, "n_out": 3, "from": "output", "initial_output": 0},
+            "s": {"class": "rnn_cell", "unit": "LSTMBlock", "n_out": 4, "from": ["prev:embed", "base:mean"]},
+            "prob": {
+                "class": "softmax",
+                "from": "s",
+                "target": "classes",
+                "loss": "ce",
+                "loss_only_on_non_search": True,
+            },
+            "output": {"class": "choice", "target": "classes", "beam_size": 3, "from": "prob", "initial_output": 0},
+            "end": {"class": "compare", "value": 0, "from": "output"},
+            "twice": {"class": "eval", "eval": "source(0) * 2", "from": "s"},
+            "logits": {"class": "copy", "from": "s", "is_output_layer": True},
+        },
+    },
+    "unused": {
+        "class": "decide",
+        "from": "output",
+        "loss": "edit_distance",
+        "target": "classes",
+        "only_on_search": True,
+    },
+}
+fetch = ["output", "output/logits"]
+lens = {"data": [6, 3, 4], "classes": [4, 2, 3]}
+train = True
+param_scale = 1.8
+param_seed = 18
