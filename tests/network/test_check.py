@@ -30,7 +30,7 @@ def test_all_kinds_of_mistakes_at_once() -> None:
     network = {
         "enc": {**LINEAR, "with_baes": False, "frm": "data"},
         "enc2": {**LINEAR, "n_outt": 3, "from": "encc"},
-        "conv": {"class": "choice", "from": "enc2"},
+        "conv": {"class": "kenlm", "from": "enc2"},
         "sub": {"class": "subnetwork", "subnetwork": {"output": {"clas": "copy", "from": "base:con"}}, "from": "conv"},
         "x": {"class": "zzzzz", "from": ["sub", "enc", "data:clases"]},
         "output": {**SOFTMAX, "from": "x", "loss": "cee"},
@@ -47,7 +47,7 @@ def test_all_kinds_of_mistakes_at_once() -> None:
     assert [line for line, _, _ in losses] == [
         'network["aux"]: target \'clases\' is neither a layer nor a data key. Did you mean "classes"?'
         " Data keys: classes, data",
-        "network[\"conv\"]: unknown layer class 'choice': it is not supported yet",
+        "network[\"conv\"]: unknown layer class 'kenlm': it is not supported yet",
         'network["enc"]: option "frm" is unknown to layer class "linear". Did you mean "from"?',
         'network["enc"]: option "with_baes" is unknown to layer class "linear". Did you mean "with_bias"?',
         'network["enc2"]: option "n_outt" is unknown to layer class "linear". Did you mean "n_out"?',

@@ -59,8 +59,8 @@ TABLE = {
 network["output"]: unknown layer class 'linaer'. Did you mean "linear"?""",
     ),
     "class that is not there yet": (
-        one(**{"class": "choice"}),
-        """network["output"]: unknown layer class 'choice': it is not supported yet""",
+        one(**{"class": "kenlm"}),
+        """network["output"]: unknown layer class 'kenlm': it is not supported yet""",
     ),
     "no class": ({"output": {"from": "data"}}, 'network["output"]: option "class" is missing'),
     "class, misspelt": (
