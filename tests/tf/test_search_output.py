@@ -148,7 +148,7 @@ def test_txt(tmp_path: Path) -> None:
 
 
 def test_py(tmp_path: Path) -> None:
-    """Byte by byte as the peer writes it, but for its np.float32(...)."""
+    """Byte by byte as existing files have it, but for its np.float32(...)."""
     beam = [(-0.22770326, "cc a b@@"), (-0.38841754, "it's")]
     content = write(tmp_path, "py", ["cc a b@@", beam])
     assert content == "{\n'x/0': 'cc a b@@',\n'x/1': [\n(-0.22770326, 'cc a b@@'),\n(-0.38841754, \"it's\"),\n],\n}\n"
@@ -156,7 +156,7 @@ def test_py(tmp_path: Path) -> None:
 
 
 def test_py_of_several_layers(tmp_path: Path) -> None:
-    """Byte by byte as the peer writes it. Arrays are whole, also long ones."""
+    """Byte by byte as existing files have it. Arrays are whole, also long ones."""
     array = numpy.array([[0.5, 1], [2, 3]], "float32")
     content = write(tmp_path, "py", [{"decision": "a", "output": [(-1.0, "a")], "enc": array}])
     assert content == (
