@@ -10,16 +10,12 @@ its numbers are measured in turn with ours, each in fresh processes.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from benchmarks.child import run_child
+
 ROUNDS = 3
 
 CHILD = """
@@ -102,38 +98,9 @@ print("RESULT", json.dumps({
 """
 
 
-def run_child(python: str, what: str, *, with_step: bool, own: bool) -> dict[str, Any]:
-    """
-    :param python: interpreter
-    :param what: name of the network
-    :param with_step: also run steps
-    :param own: with the package of this checkout
-    :return: measured
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "child.py"
-        script.write_text(CHILD, encoding="utf8")
-        env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        env.pop("PYTHONPATH", None)
-        if own:
-            env["PYTHONPATH"] = str(ROOT)
-        done = subprocess.run(
-            [python, str(script), str(Path(__file__).parent), what, "1" if with_step else "0"],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=1200,
-        )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    if not lines:
-        raise SystemExit("%s failed:\n%s\n%s" % (python, done.stdout[-2000:], done.stderr[-4000:]))
-    return json.loads(lines[0][len("RESULT ") :])
-
-
 def median_of(results: list[dict[str, Any]]) -> dict[str, Any]:
     """
-    :param results: of :func:`run_child`
+    :param results: of :func:`benchmarks.child.run_child`
     :return: the median of each number
     """
     keys = [key for key, value in results[0].items() if value is not None]
@@ -154,7 +121,7 @@ def main() -> None:
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
         for _ in range(ROUNDS):
             for name, (python, own) in pythons.items():
-                found[name].append(run_child(python, what, with_step=args.step, own=own))
+                found[name].append(run_child(python, CHILD, [what, "1" if args.step else "0"], own=own))
         report(what, {name: median_of(results) for name, results in found.items()})
 
 

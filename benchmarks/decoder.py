@@ -11,16 +11,12 @@ in front, else with one linear layer.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from benchmarks.child import run_child
+
 ROUNDS = 3
 
 CHILD = """
@@ -103,34 +99,6 @@ print("RESULT", json.dumps(result))
 """
 
 
-def run_child(python: str, *, encoder: bool, own: bool) -> dict[str, Any]:
-    """
-    :param python: interpreter
-    :param encoder: with an encoder
-    :param own: with the package of this checkout
-    :return: measured
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "child.py"
-        script.write_text(CHILD, encoding="utf8")
-        env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        env.pop("PYTHONPATH", None)
-        if own:
-            env["PYTHONPATH"] = str(ROOT)
-        done = subprocess.run(
-            [python, str(script), str(Path(__file__).parent), "1" if encoder else "0"],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=1200,
-        )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    if not lines:
-        raise SystemExit("%s failed:\n%s\n%s" % (python, done.stdout[-2000:], done.stderr[-4000:]))
-    return json.loads(lines[0][len("RESULT ") :])
-
-
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -143,7 +111,7 @@ def main() -> None:
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
     for _ in range(ROUNDS):
         for name, (python, own) in pythons.items():
-            found[name].append(run_child(python, encoder=args.encoder, own=own))
+            found[name].append(run_child(python, CHILD, ["1" if args.encoder else "0"], own=own))
     medians = {
         name: {key: statistics.median(x[key] for x in results) for key in results[0]} for name, results in found.items()
     }
