@@ -401,9 +401,12 @@ class LayerBase(RecProtocol):
         try:
             return value.copy_transpose(template.dims).raw_tensor
         except DimError:
-            if [d.dimension for d in value.dims] == [d.dimension for d in template.dims]:
-                return value.raw_tensor  # out_type gave other names to the same axes
-            raise
+            # out_type, or the source that the template follows, gave other names to the same axes
+            names, own = [[d for d in x.dims if d not in y.dims] for x, y in ((template, value), (value, template))]
+            if not own or [d.dimension for d in names] != [d.dimension for d in own]:
+                raise
+            renamed = value.like(value.raw_tensor, dims=[names.pop(0) if d in own else d for d in value.dims])
+            return renamed.copy_transpose(template.dims).raw_tensor
 
     def resolve_out_dim(self) -> Dim | None:
         """
