@@ -28,6 +28,7 @@ from . import (
     fsa,
     gradients,
     lstm,
+    ops,
     products,
     random,
     rnn,
@@ -41,27 +42,22 @@ from .kept_value import kept_value
 from .shapes import shape_vector, size_of_axis
 from .user_code import eval_globals, find_function
 
+_UNARY_OPS = {
+    **{"neg": "Neg", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "square": "Square"},
+    **{"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu"},
+}
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": tf.abs,
     "angle": tf.math.angle,
     "real": tf.math.real,
     "imag": tf.math.imag,
     "conj": tf.math.conj,
-    "neg": tf.negative,
-    "exp": tf.exp,
     "expm1": tf.math.expm1,
-    "log": tf.math.log,
     "log1p": tf.math.log1p,
-    "sqrt": tf.sqrt,
-    "rsqrt": tf.math.rsqrt,
-    "square": tf.square,
     "reciprocal": tf.math.reciprocal,
     "sin": tf.sin,
     "cos": tf.cos,
-    "tanh": tf.tanh,
-    "sigmoid": tf.sigmoid,
     "log_sigmoid": tf.math.log_sigmoid,
-    "relu": tf.nn.relu,
     "elu": tf.nn.elu,
     "selu": tf.nn.selu,
     "gelu": lambda x: tf.nn.gelu(x, approximate=False),
@@ -88,24 +84,15 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "squared_difference": tf.math.squared_difference,
     "complex": tf.complex,
 }
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "equal": tf.equal,
-    "not_equal": tf.not_equal,
-    "less": tf.less,
-    "less_equal": tf.less_equal,
-    "greater": tf.greater,
-    "greater_equal": tf.greater_equal,
+_COMPARE = {
+    "equal": "Equal",
+    "not_equal": "NotEqual",
+    "less": "Less",
+    "less_equal": "LessEqual",
+    "greater": "Greater",
+    "greater_equal": "GreaterEqual",
 }
-_REDUCE: dict[str, Callable[..., Any]] = {
-    "sum": tf.reduce_sum,
-    "mean": tf.reduce_mean,
-    "max": tf.reduce_max,
-    "min": tf.reduce_min,
-    "prod": tf.reduce_prod,
-    "any": tf.reduce_any,
-    "all": tf.reduce_all,
-    "logsumexp": tf.reduce_logsumexp,
-}
+_REDUCE = {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": "Prod", "any": "Any", "all": "All"}
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
@@ -130,7 +117,7 @@ class TFBackend(Backend):
         if dtype is None or isinstance(value, (tf.Tensor, tf.Variable)):
             return tf.convert_to_tensor(value)
         if isinstance(value, (bool, int, float)):
-            return elementwise.constant(value, dtype)
+            return ops.constant(value, dtype)
         return tf.constant(value, dtype=dtype)
 
     def dtype_name(self, x: Raw) -> str:
@@ -149,35 +136,29 @@ class TFBackend(Backend):
     # ---- shape
 
     def transpose(self, x: Raw, perm: Sequence[int]) -> Raw:
-        return tf.transpose(x, list(perm))
+        return ops.transpose(x, perm)
 
     def reshape(self, x: Raw, shape: Sequence[Size]) -> Raw:
-        shape = list(shape)
-        dynamic = [i for i, size in enumerate(shape) if not isinstance(size, int)]
-        if len(dynamic) == 1 and -1 not in shape and 0 not in shape:
-            shape[dynamic[0]] = -1  # then the shape is a constant, and the op knows the other sizes
-        if all(isinstance(size, int) for size in shape):
-            return tf.reshape(x, elementwise.constant(tuple(shape)) if shape else [])
-        return tf.reshape(x, [elementwise.constant(size) if isinstance(size, int) else size for size in shape])
+        return ops.reshape(x, shape)
 
     def expand_dims(self, x: Raw, axis: int) -> Raw:
-        return tf.expand_dims(x, axis)
+        return ops.expand_dims(x, axis)
 
     def squeeze(self, x: Raw, axis: int) -> Raw:
-        return tf.squeeze(x, [axis])
+        return ops.op("Squeeze", x, T=x.dtype, squeeze_dims=[axis])
 
     def broadcast_to(self, x: Raw, shape: Sequence[Size]) -> Raw:
-        return tf.broadcast_to(x, list(shape))
+        return ops.broadcast_to(x, shape)
 
     def concat(self, xs: Sequence[Raw], axis: int) -> Raw:
-        return tf.concat(xs, axis)
+        return ops.concat(xs, axis) if len(xs) > 1 else xs[0]
 
     def stack(self, xs: Sequence[Raw], axis: int) -> Raw:
         return tf.stack(xs, axis)
 
     def split(self, x: Raw, sizes: Sequence[int], axis: int) -> list[Raw]:
         if len(set(sizes)) == 1:
-            return list(tf.raw_ops.Split(axis=elementwise.constant(axis), value=x, num_split=len(sizes)))
+            return list(ops.make("Split", [ops.constant(axis), x], {"num_split": len(sizes), "T": x.dtype}).outputs)
         return tf.split(x, list(sizes), axis)
 
     def pad(self, x: Raw, paddings: Sequence[tuple[Size, Size]], *, mode: str = "constant", value: Any = 0) -> Raw:
@@ -189,13 +170,13 @@ class TFBackend(Backend):
     def slice(self, x: Raw, axis: int, start: Size | None, stop: Size | None, step: int = 1) -> Raw:
         fixed = all(n is None or isinstance(n, int) for n in (start, stop))
         with elementwise.outside_of_loop(x) if fixed else contextlib.nullcontext():
-            return x[(slice(None),) * axis + (slice(start, stop, step),)]
+            return ops.slice_axis(x, axis, start, stop, step)
 
     def reverse_sequence(self, x: Raw, lens: Raw, *, axis: int, batch_axis: int) -> Raw:
         return tf.reverse_sequence(x, lens, seq_axis=axis, batch_axis=batch_axis)
 
     def gather(self, x: Raw, indices: Raw, *, axis: int, batch_dims: int = 0) -> Raw:
-        return tf.gather(x, indices, axis=axis, batch_dims=batch_dims)
+        return ops.gather(x, indices, axis=axis, batch_dims=batch_dims)
 
     def boolean_mask(self, x: Raw, mask: Raw) -> Raw:
         return tf.gather_nd(x, _places(mask))  # tf.boolean_mask makes 15 operations
@@ -213,7 +194,7 @@ class TFBackend(Backend):
     # ---- making values
 
     def full(self, shape: Sequence[Size], value: Any, dtype: str) -> Raw:
-        return tf.fill(list(shape), tf.cast(value, dtype))
+        return ops.fill(shape, value, tf.as_dtype(dtype))
 
     def range(self, size: Size, dtype: str = "int32") -> Raw:
         return tf.range(size) if dtype == "int32" else tf.cast(tf.range(size), dtype)
@@ -254,10 +235,10 @@ class TFBackend(Backend):
     # ---- element-wise
 
     def cast(self, x: Raw, dtype: str) -> Raw:
-        return tf.cast(x, dtype)
+        return ops.cast(x, tf.as_dtype(dtype))
 
     def unary(self, op: str, x: Raw) -> Raw:
-        return _UNARY[op](x)
+        return ops.unary(_UNARY_OPS[op], x) if op in _UNARY_OPS else _UNARY[op](x)
 
     def binary(self, op: str, a: Raw, b: Raw) -> Raw:
         return _BINARY[op](a, b)
@@ -268,10 +249,10 @@ class TFBackend(Backend):
         return self.binary(op, a, b) if result is None else result
 
     def compare(self, op: str, a: Raw, b: Raw) -> Raw:
-        return _COMPARE[op](a, b)
+        return ops.compare(_COMPARE[op], a, b)
 
     def where(self, condition: Raw, a: Raw, b: Raw) -> Raw:
-        return tf.where(condition, a, b)
+        return ops.select(condition, a, b)
 
     def masked_fill(self, x: Raw, mask: Raw, value: Any) -> Raw:
         return elementwise.masked_fill(x, mask, value)
@@ -325,15 +306,19 @@ class TFBackend(Backend):
     # ---- several elements at a time
 
     def reduce(self, x: Raw, mode: str, axes: Sequence[int] | None, *, keep_dims: bool = False) -> Raw:
-        return _REDUCE[mode](x, axis=None if axes is None else list(axes), keepdims=keep_dims)
+        axes = list(range(x.shape.rank)) if axes is None else list(axes)
+        if mode == "logsumexp":
+            return tf.reduce_logsumexp(x, axis=axes, keepdims=keep_dims)
+        return ops.reduce(_REDUCE[mode], x, axes, keep_dims=keep_dims)
 
     def arg_reduce(self, x: Raw, mode: str, axis: int) -> Raw:
         function = tf.argmax if mode == "argmax" else tf.argmin
         return function(x, axis=axis, output_type=tf.int32)
 
     def softmax(self, x: Raw, axis: int, *, log: bool = False) -> Raw:
-        function = tf.nn.log_softmax if log else tf.nn.softmax
-        return function(x, axis=-1 if axis == x.shape.rank - 1 else axis)
+        if axis == x.shape.rank - 1:
+            return ops.op("LogSoftmax" if log else "Softmax", x, T=x.dtype)
+        return (tf.nn.log_softmax if log else tf.nn.softmax)(x, axis=axis)
 
     def normalize(self, x: Raw, axis: int, epsilon: float) -> Raw:
         return elementwise.normalize(x, axis, epsilon)
@@ -348,7 +333,7 @@ class TFBackend(Backend):
 
     def dense(self, x: Raw, w: Raw) -> Raw:
         if x.shape.rank == 2:
-            return tf.matmul(x, w)
+            return ops.matmul(x, w)
         # one op, as fast as matmul between two reshapes, which would be about 15
         letters = string.ascii_letters[: x.shape.rank]
         return self.einsum("%s,%sZ->%sZ" % (letters, letters[-1], letters[:-1]), x, w)

@@ -16,7 +16,7 @@ import numpy
 from returnn.tensor.backend import Raw, Size
 from returnn.tf.compat import tf
 
-from .elementwise import constant
+from .ops import constant
 from .shapes import shape_vector, size_of_axis
 
 Borders = Sequence[tuple[Size, Size]]

@@ -11,36 +11,12 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf, v1
 
+from . import ops
+from .ops import constant
+
 Axes = tuple[int, ...]
-
-
-def constant(value: Any, dtype: Any = None) -> Any:
-    """
-    :param value: number, or tuple of ints
-    :param dtype: TensorFlow's
-    :return: the constant, the same op each time in one control-flow context
-    """
-    key = ("constant", type(value), repr(value), None if dtype is None else tf.as_dtype(dtype).name)
-
-    def make() -> Any:
-        with no_control_dependencies():
-            return tf.constant(value, dtype)
-
-    return current_table().cached(key, make)
-
-
-def no_control_dependencies() -> contextlib.AbstractContextManager[Any]:
-    """
-    For what is made once and used in many places: inside, an operation does not have to wait for those that whoever
-    comes first wants to be run before. In a loop or conditional this changes nothing.
-    """
-    graph = v1.get_default_graph()
-    if graph._get_control_flow_context() is not None:
-        return contextlib.nullcontext()
-    return graph.control_dependencies(None)
 
 
 def outside_of_loop(x: Any) -> contextlib.AbstractContextManager[Any]:
@@ -62,14 +38,14 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """
     filling = constant(value, x.dtype)
     if _is_repeated(x, mask):
-        return tf.where(mask, x, filling)
+        return ops.select(mask, x, filling)
     with _gradient("SelectV2", "RfMaskedFill"):
-        return tf.raw_ops.SelectV2(condition=mask, t=x, e=filling)
+        return ops.select(mask, x, filling)
 
 
 @tf.RegisterGradient("RfMaskedFill")
 def _masked_fill_gradient(op: Any, dy: Any) -> tuple[Any, Any, Any]:
-    return None, tf.raw_ops.SelectV2(condition=op.inputs[0], t=dy, e=constant(0, dy.dtype)), None
+    return None, ops.select(op.inputs[0], dy, constant(0, dy.dtype)), None
 
 
 def _is_repeated(x: Any, other: Any) -> bool:
@@ -82,23 +58,23 @@ def _is_repeated(x: Any, other: Any) -> bool:
 
 
 def _add(a: Any, b: Any) -> Any:
-    return tf.raw_ops.AddV2(x=a, y=b)  # these are several times faster to make than the operators of a tensor
+    return ops.binary("AddV2", a, b)
 
 
 def _sub(a: Any, b: Any) -> Any:
-    return tf.raw_ops.Sub(x=a, y=b)
+    return ops.binary("Sub", a, b)
 
 
 def _mul(a: Any, b: Any) -> Any:
-    return tf.raw_ops.Mul(x=a, y=b)
+    return ops.binary("Mul", a, b)
 
 
 def _div(a: Any, b: Any) -> Any:
-    return tf.raw_ops.RealDiv(x=a, y=b)
+    return ops.binary("RealDiv", a, b)
 
 
 def _neg(a: Any) -> Any:
-    return tf.raw_ops.Neg(x=a)
+    return ops.unary("Neg", a)
 
 
 _KINDS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
@@ -180,9 +156,9 @@ def _summed(x: Any, axes: Axes) -> Any:
     leading = tuple(axis for n, axis in enumerate(axes) if axis == n)
     inner = tuple(axis for axis in axes if axis not in leading)
     if inner:
-        x = tf.raw_ops.Sum(input=x, axis=constant(inner), keep_dims=True)
+        x = ops.reduce("Sum", x, inner, keep_dims=True)
     if leading:
-        x = tf.raw_ops.Sum(input=x, axis=constant(leading), keep_dims=False)
+        x = ops.reduce("Sum", x, leading, keep_dims=False)
     return x
 
 
@@ -197,7 +173,7 @@ def einsum(equation: str, a: Any, b: Any) -> Any:
     :param b: of the same dtype
     """
     with _gradient("Einsum", "RfEinsum"):
-        return tf.raw_ops.Einsum(inputs=[a, b], equation=equation)
+        return ops.op("Einsum", a, b, N=2, T=a.dtype, equation=equation)
 
 
 @tf.RegisterGradient("RfEinsum")
@@ -219,14 +195,14 @@ def normalize(x: Any, axis: int, epsilon: float) -> Any:
         raise TypeError("normalize: %s is not float" % x)
     with _gradient("Sub", _gradient_of_binary("sub", [(), None])):  # what goes to the mean is part of the next one
         centered = _sub(x, _mean(x, axis))
-    variance = _mean(tf.raw_ops.Square(x=centered), axis)
-    factor = tf.raw_ops.Rsqrt(x=_add(variance, constant(epsilon, x.dtype)))
+    variance = _mean(ops.unary("Square", centered), axis)
+    factor = ops.unary("Rsqrt", _add(variance, constant(epsilon, x.dtype)))
     with _gradient("Mul", _gradient_of_normalize(axis)):
         return _mul(centered, factor)
 
 
 def _mean(x: Any, axis: int) -> Any:
-    return tf.raw_ops.Mean(input=x, axis=constant((axis,)), keep_dims=True)
+    return ops.reduce("Mean", x, [axis], keep_dims=True)
 
 
 def _gradient_of_normalize(axis: int) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from returnn.tf.compat import tf
-
-from . import elementwise
+from . import elementwise, ops
 from .shapes import size_of_axis
 
 
@@ -31,7 +29,7 @@ def _is_dense(equation: str) -> bool:
 def _dense(x: Any, w: Any) -> Any:
     """As one matrix product: more operations, but in a loop each runs so often that only its speed counts."""
     last = x.shape.rank - 1
-    y = tf.matmul(tf.reshape(x, [-1, size_of_axis(x, last)]), w)
-    y = tf.reshape(y, [*(size_of_axis(x, i) for i in range(last)), size_of_axis(w, 1)])
+    y = ops.matmul(ops.reshape(x, [-1, size_of_axis(x, last)]), w)
+    y = ops.reshape(y, [*(size_of_axis(x, i) for i in range(last)), size_of_axis(w, 1)])
     y.set_shape([*x.shape[:-1], w.shape[1]])
     return y

@@ -6,14 +6,15 @@ from returnn.tensor.backend import Raw, Size
 from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf
 
-from .elementwise import constant
+from . import ops
 
 
 def shape_vector(x: Raw) -> Raw:
     """
     :return: tf.shape(x), the same op each time in one control-flow context
     """
-    return current_table().cached(("shape", id(x)), lambda: (tf.shape(x), x))[0]
+    key = ("shape", id(x))
+    return current_table().cached(key, lambda: (ops.op("Shape", x, T=x.dtype, out_type=tf.int32), x))[0]
 
 
 def size_of_axis(x: Raw, axis: int) -> Size:
@@ -21,7 +22,4 @@ def size_of_axis(x: Raw, axis: int) -> Size:
     :return: int where static, else a scalar
     """
     size = x.shape[axis]
-    if size is not None:
-        return int(size)
-    begin, end, one = (constant((n,)) for n in (axis, axis + 1, 1))
-    return tf.raw_ops.StridedSlice(input=shape_vector(x), begin=begin, end=end, strides=one, shrink_axis_mask=1)
+    return ops.entry(shape_vector(x), axis) if size is None else int(size)
