@@ -50,20 +50,18 @@ class _Layout:
         if not self._merged:
             return raw
         backend = backend_of_raw(raw)
-        rank = len(backend.static_shape(raw))
-        shape = [backend.size_of_axis(raw, i) for i in range(rank)]
-        count: Size = 1
-        for size in self._sizes:
-            count = size if isinstance(count, int) and count == 1 else _times(backend, count, size)
-        return backend.reshape(raw, [*shape[:axis], count, *shape[axis + len(self._rest) :]])
+        places = [(raw, i) for i in range(len(backend.static_shape(raw)))]
+        end = axis + len(self._rest)
+        groups = [*([p] for p in places[:axis]), places[axis:end], *([p] for p in places[end:])]
+        return backend.reshape(raw, backend.reshape_sizes(groups))
 
     def _split(self, raw: Raw, axis: int) -> Raw:
         if not self._merged:
             return raw
         backend = backend_of_raw(raw)
-        rank = len(backend.static_shape(raw))
-        shape = [backend.size_of_axis(raw, i) for i in range(rank)]
-        return backend.reshape(raw, [*shape[:axis], *self._sizes, *shape[axis + 1 :]])
+        places = [(raw, i) for i in range(len(backend.static_shape(raw)))]
+        others = [(self._x.raw_tensor, 1 + i) for i in range(len(self._rest))]
+        return backend.reshape(raw, backend.reshape_sizes([[p] for p in places[:axis] + others + places[axis + 1 :]]))
 
     def input(self) -> Raw:
         """[spatial, sequences, in], or labels [spatial, sequences]"""
@@ -117,10 +115,6 @@ class _Layout:
         return self._x.like(
             raw, dims=dims, dtype=dtype, sparse_dim=None, feature_dim=self._out_dim, time_dim=time_dim, name=name
         )
-
-
-def _times(backend: Backend, a: Size, b: Size) -> Size:
-    return a * b if isinstance(a, int) and isinstance(b, int) else backend.binary("mul", a, b)
 
 
 def lstm(

@@ -14,6 +14,7 @@ from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import did_you_mean
 from returnn.util.user_functions import is_users
 
+from .arithmetic import Arithmetic, parse_arithmetic
 from .base import LayerBase
 from .beam_border import beam_of, merge_beam, merged_outputs, split_beam
 from .features import feature_dim_of
@@ -162,6 +163,9 @@ class CombineLayer(LayerBase):
         if self._is_template or any(x.raw_tensor is None for x in sources):
             return template
         output = self.with_hidden_dims(self.output, [d for x in sources for d in x.dims])
+        arithmetic = self._arithmetic(sources, output)
+        if arithmetic is not None:
+            return arithmetic(sources).copy_transpose(output.dims)
         beam = beam_of(output)
         with merged_outputs(self.sources, beam):
             access = _SourceAccess(self, tuple(merge_beam(x, beam) for x in sources), merge_beam(output))
@@ -171,6 +175,20 @@ class CombineLayer(LayerBase):
                 self.output_loss = self._evaluated_output_loss()
             y = self._as_tensor(value, merge_beam(output))
         return y if beam is None or beam in y.dims else split_beam(y, like=output)
+
+    def _arithmetic(self, sources: Sequence[Tensor], output: Tensor) -> Arithmetic | None:
+        """
+        :return: the expression, if it is so plain that no code of a framework is needed, with its many operations for
+            axes and beams that it does not know
+        """
+        if not isinstance(self.eval, str) or self.eval_locals or self.eval_for_output_loss:
+            return None
+        found = parse_arithmetic(self.eval)
+        if found is None or found.sources != set(range(len(sources))):
+            return None
+        dims = {d for x in sources for d in x.dims}
+        floats = all(x.dtype == output.dtype and "float" in x.dtype and not x.sparse for x in sources)
+        return found if floats and dims == set(output.dims) else None
 
     def _evaluated_output_loss(self) -> Any:
         without = [s.name for s in self.sources if s.output_loss is None]

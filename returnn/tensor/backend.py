@@ -72,6 +72,17 @@ class Backend:
             return static
         return dynamic if static == 1 else self.binary("mul", dynamic, static)
 
+    def reshape_sizes(self, axes: Sequence[Sequence[tuple[Raw, int]]]) -> list[Size]:
+        """
+        :param axes: for each axis of the result: (raw value, its axis), whose sizes it is the product of
+        :return: for :meth:`reshape`; -1 if only one of them is not known statically, which saves asking for it
+        """
+        static = [[self.static_shape(x)[i] for x, i in group] for group in axes]
+        dynamic = [n for n, sizes in enumerate(static) if None in sizes]
+        if len(dynamic) == 1 and not any(0 in sizes for sizes in static):
+            return [-1 if n in dynamic else math.prod(sizes) for n, sizes in enumerate(static)]  # type: ignore[arg-type]
+        return [self.product(self.size_of_axis(x, i) for x, i in group) for group in axes]
+
     # ---- shape
 
     def transpose(self, x: Raw, perm: Sequence[int]) -> Raw:
@@ -391,12 +402,15 @@ class Backend:
 
     # ---- values that live longer than a step
 
-    def kept_value(self, name: str, width: int, *, rows: Size, reset: Raw | None) -> tuple[Raw, Callable[[Raw], Any]]:
+    def kept_value(
+        self, name: str, width: int | Sequence[int | None], *, rows: Size, reset: Raw | None
+    ) -> tuple[Raw, Callable[[Raw], Any]]:
         """
         :param name: where it is kept, beside the parameters, but never saved
+        :param width: of its rows; or all sizes of a row, None: any, which is 0 in the first step
         :param rows: of the value; those of the step before must be as many
         :param reset: bool scalar: start at zero again; None: never
-        :return: value of the step before, [rows, width], zeros in the first one; and how to set it for the next step:
+        :return: value of the step before, [rows, width..], zeros in the first one; and how to set it for the next step:
             value -> operation that has to run in each step
         """
         raise self._missing("kept_value")

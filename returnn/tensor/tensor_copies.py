@@ -333,8 +333,8 @@ class TensorCopies(TensorBase):
         raw = backend.expand_dims(self.raw_tensor, axis)
         dims = list(self.dims)
         if unbroadcast:
-            shape = [backend.size_of_axis(self.raw_tensor, i) for i in range(self.batch_ndim)]
-            if raw is not None:
+            if raw is not None and dim_tag.dimension != 1:
+                shape = [backend.size_of_axis(self.raw_tensor, i) for i in range(self.batch_ndim)]
                 raw = backend.broadcast_to(raw, shape[:axis] + [dim_tag.get_dim_value()] + shape[axis:])
         elif dim_tag.dimension != 1 and not dim_tag.is_batch_dim:
             dim_tag = Dim(1, description=dim_tag.description, kind=dim_tag.kind, auto_generated=True)

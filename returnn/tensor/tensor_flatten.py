@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .backend import Backend, backend_of_raw
+from .backend import backend_of_raw
 from .dim import Dim, DimError
 from .run_table import current_table
 from .tensor_base import TensorBase
@@ -70,9 +70,11 @@ class TensorFlatten(TensorSequences):
         x = self._permuted(rest[:start] + list(axes) + rest[start:])
         end = start + len(axes)
         backend = backend_of_raw(x.raw_tensor)
-        shape = [axis_size(x, i) for i in range(x.batch_ndim)]
-        size = None if x.raw_tensor is None else backend.product(shape[start:end])
-        raw = backend.reshape(x.raw_tensor, shape[:start] + [size] + shape[end:])
+        raw = None
+        if x.raw_tensor is not None:
+            places = [(x.raw_tensor, i) for i in range(x.batch_ndim)]
+            groups = [*([p] for p in places[:start]), places[start:end], *([p] for p in places[end:])]
+            raw = backend.reshape(x.raw_tensor, backend.reshape_sizes(groups))
 
         def marker(axis: int | None) -> int | None:
             if axis is None or axis < start:
@@ -85,7 +87,7 @@ class TensorFlatten(TensorSequences):
         rest_dims = [d for i, d in enumerate(x.dims) if not start <= i < end]
         if dim.is_batch_dim and len(axes) > 1:
             merged = x.dims[start:end]
-            rest_dims = [_lengths_in_merged_batch(backend, d, merged, shape[start:end]) for d in rest_dims]
+            rest_dims = [_lengths_in_merged_batch(x, d, merged, start) for d in rest_dims]
         return x._with(
             dims=[*rest_dims[:start], dim, *rest_dims[start:]],
             raw=raw,
@@ -115,18 +117,28 @@ def axis_size(x: TensorBase, axis: int) -> Any:
     return current_table().cached(key, lambda: (backend.size_of_axis(x.raw_tensor, axis), base))[0]
 
 
-def _lengths_in_merged_batch(backend: Backend, dim: Dim, merged: Sequence[Dim], sizes: Sequence[Any]) -> Dim:
+def _lengths_in_merged_batch(x: TensorBase, dim: Dim, merged: Sequence[Dim], start: int) -> Dim:
     """
-    :param dim: another dim of the tensor
-    :param merged: dims that become the batch
-    :param sizes: of their axes; in a template None where dynamic
+    :param x: with value, or a template
+    :param dim: another dim of it
+    :param merged: dims of x that become the batch
+    :param start: first axis of these
     :return: the same dim, if its lengths do not depend on these; else one with the lengths repeated for all entries
     """
     if not set(dim.size_dims or ()) & set(merged):
         return dim
     res = dim.in_merged_batch(merged)
     lens = dim.dyn_size_ext
-    if None not in sizes and lens is not None and lens.raw_tensor is not None and set(lens.dims) <= set(merged):
-        repeated = backend.broadcast_to(lens.copy_compatible_to_dims_raw(merged), sizes)
-        res.dyn_size = backend.reshape(repeated, [backend.product(sizes)])
+    if x.raw_tensor is None or lens is None or lens.raw_tensor is None or not set(lens.dims) <= set(merged):
+        return res
+    backend = backend_of_raw(x.raw_tensor)
+
+    def repeated() -> Any:
+        assert lens is not None
+        sizes = [axis_size(x, start + i) for i in range(len(merged))]
+        raw = backend.broadcast_to(lens.copy_compatible_to_dims_raw(merged), sizes)
+        return backend.reshape(raw, [-1]), lens.raw_tensor
+
+    key = ("lengths in merged batch", id(lens.raw_tensor), *merged)
+    res.dyn_size = current_table().cached(key, repeated)[0]
     return res

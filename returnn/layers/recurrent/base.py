@@ -86,7 +86,7 @@ class RecurrentLayer(ConcatInputLayer):
         single_step = spatial_dim is None
         if spatial_dim is None:
             spatial_dim = self.make_dim("step", 1)
-            x = rf.expand_dim(x, spatial_dim)
+            x = x.copy_add_dim_by_tag(spatial_dim, axis=0)
         in_dim = x.feature_dim_or_sparse_dim
         if x.sparse and not unit.accepts_labels:
             raise ConfigError("unit %r does not take labels as input: put a linear layer in front" % (self.unit,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from returnn.layers.base import LayerBase
 from returnn.layers.unify import unify
@@ -144,10 +144,14 @@ def with_all_dims(x: Tensor, dims: Sequence[Dim], loop: Loop) -> Tensor:
     missing = [d for d in dims if d not in x.dims]
     if not missing:
         return x if tuple(x.dims) == tuple(dims) else x.copy_transpose(dims)
-    raw: Any = x.copy_compatible_to_dims_raw(dims)
+    feature = x.feature_dim if x.feature_dim in dims else None
+    value = loop.constant_value(x)
+    if value is not None:
+        raw = loop.full_tensor(x.name, dims, x.dtype, value).raw_tensor
+        return x.like(raw, dims=dims, feature_dim=feature, time_dim=None)
+    raw = x.copy_compatible_to_dims_raw(dims)
     backend = backend_of_raw(x.raw_tensor)
     sizes = []
     for axis, dim in enumerate(dims):
         sizes.append(loop.size_of(dim) if dim in missing else backend.size_of_axis(raw, axis))
-    feature = x.feature_dim if x.feature_dim in dims else None
     return x.like(backend.broadcast_to(raw, sizes), dims=dims, feature_dim=feature, time_dim=None)

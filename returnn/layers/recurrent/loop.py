@@ -17,6 +17,7 @@ from returnn.layers.beam_border import merge_beam
 from returnn.layers.features import default_feature_again
 from returnn.tensor import Dim, Tensor, batch_dim
 from returnn.tensor.hidden_dims import all_dims_visible_ctx, hidden_dims_ctx
+from returnn.tensor.run_table import current_table
 from returnn.util.behavior_version import BehaviorVersion, Change
 
 from .beams import reaching
@@ -82,6 +83,8 @@ class Loop:
         """beam of a search outside of this loop -> layers in the loop that depend on its hypotheses"""
         self._gold: _Carried | None = None
         """of the hypotheses before a frame, the one with the targets; if a layer that chooses needs it"""
+        self._constants: dict[int, tuple[Any, Any]] = {}
+        """id of a raw value -> the raw value, and what all its entries are"""
         self.final_scores: Tensor | None = None
         """[batch, beam]: of the hypotheses behind the last frame"""
 
@@ -721,7 +724,22 @@ class Loop:
         :return: [dims..]
         """
         dims = list(dims)
-        return Tensor(name, dims, dtype, raw_tensor=self.backend.full(self._sizes(dims), value, dtype))
+        sizes = self._sizes(dims)
+
+        def full() -> tuple[Any, list[Any]]:
+            return self.backend.full(sizes, value, dtype), sizes
+
+        # the same one for all states of that shape
+        key = ("full", *(size if isinstance(size, int) else ("raw", id(size)) for size in sizes), dtype, repr(value))
+        raw = current_table().cached(key, full)[0]
+        self._constants[id(raw)] = raw, value
+        return Tensor(name, dims, dtype, raw_tensor=raw)
+
+    def constant_value(self, x: Tensor) -> Any:
+        """
+        :return: number or bool, if x is of :func:`full_tensor`; else None
+        """
+        return self._constants.get(id(x.raw_tensor), (None, None))[1]
 
     def previous(self, layer: LayerBase, key: str) -> Tensor:
         """

@@ -415,7 +415,9 @@ class TFBackend(Backend):
     def user_rnn_cell(self, cell_class: type, num_units: int, opts: dict[str, Any]) -> Any:
         return user_cells.UserCell(cell_class, num_units, opts)
 
-    def kept_value(self, name: str, width: int, *, rows: Size, reset: Raw | None) -> tuple[Raw, Callable[[Raw], Any]]:
+    def kept_value(
+        self, name: str, width: int | Sequence[int | None], *, rows: Size, reset: Raw | None
+    ) -> tuple[Raw, Callable[[Raw], Any]]:
         return kept_value(name, width, rows=rows, reset=reset)
 
     def placeholder(self, name: str, shape: Sequence[int | None], dtype: str) -> Raw:

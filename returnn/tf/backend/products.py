@@ -30,6 +30,8 @@ def _dense(x: Any, w: Any) -> Any:
     """As one matrix product: more operations, but in a loop each runs so often that only its speed counts."""
     last = x.shape.rank - 1
     y = ops.matmul(ops.reshape(x, [-1, size_of_axis(x, last)]), w)
-    y = ops.reshape(y, [*(size_of_axis(x, i) for i in range(last)), size_of_axis(w, 1)])
+    sizes = x.shape[:last].as_list()
+    sizes = [-1] + sizes[1:] if None not in sizes[1:] else [size_of_axis(x, i) for i in range(last)]
+    y = ops.reshape(y, [*sizes, size_of_axis(w, 1)])
     y.set_shape([*x.shape[:-1], w.shape[1]])
     return y

@@ -335,12 +335,15 @@ class TorchBackend(Backend):
 
     # ---- values that live longer than a step
 
-    def kept_value(self, name: str, width: int, *, rows: Size, reset: Raw | None) -> tuple[Raw, Callable[[Raw], Any]]:
+    def kept_value(
+        self, name: str, width: int | Sequence[int | None], *, rows: Size, reset: Raw | None
+    ) -> tuple[Raw, Callable[[Raw], Any]]:
         """Where it is kept: :attr:`returnn.frontend.run_ctx.RunCtx.kept`."""
         kept = get_run_ctx().kept
         value = kept.get(name)
         if value is None or (reset is not None and bool(reset)):
-            value = torch.zeros(int(rows), width, device=current_device())
+            sizes = [width] if isinstance(width, int) else [size or 0 for size in width]
+            value = torch.zeros(int(rows), *sizes, device=current_device())
         if value.shape[0] != int(rows):
             raise ConfigError(
                 "%s: the batch must have as many sequences as that of the step before: %i, not %i"
