@@ -16,7 +16,8 @@ def kept_value(
     :param width: static number of columns; or all sizes of a row, None: any, which is 0 at the start
     :param rows: number of rows now; a step that finds another number stops with an error
     :param reset: bool scalar: zeros, whatever is there; None: never
-    :return: float32 [rows, width..], the value of the step before, zeros if there was none; and what sets it: value -> op
+    :return: float32 [rows, width..], the value of the step before, zeros if there was none; and what sets it: value ->
+        op
     """
     sizes = [width] if isinstance(width, int) else list(width)
     with tf.init_scope(), v1.name_scope(None):

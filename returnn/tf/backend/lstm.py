@@ -18,13 +18,14 @@ Measurements: ``benchmarks/README.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from returnn.tf.compat import tf, v1
 
-from .graph_template import from_template
+from . import ops
+from .graph_function import call
 from .padding import enter_time, full_lens, last_frame, leave_time
+from .shapes import shape_vector, size_of_axis
 
 GateOrder = Literal["jifo", "ijfo"]
 """Columns of the weights: j cell input, i input gate, f forget gate, o output gate."""
@@ -76,20 +77,21 @@ def lstm(
     n = w_re.shape[0]
     if lens is None and x.shape[0] == 1 and kernel is None:
         return _one_frame(x, w, w_re, b, initial_h, initial_c, gate_order, forget_bias)
-    lens = full_lens(x) if lens is None else lens
-    num_frames, num_seqs = tf.unstack(tf.shape(x)[:2])
-    x = from_template(enter_time, x, lens, direction=direction)
-    initial_h = tf.zeros([num_seqs, n]) if initial_h is None else initial_h
-    initial_c = tf.zeros([num_seqs, n]) if initial_c is None else initial_c
     for state in (initial_h, initial_c):  # in a loop, nothing may be known of the states before that is not known after
-        x.set_shape([None, state.shape[0], None])
-    if forget_bias:
-        extra = tf.concat([tf.fill([n], forget_bias if gate == "f" else 0.0) for gate in gate_order], axis=0)
-        b = extra if b is None else b + extra
+        if state is not None:
+            x.set_shape([None, state.shape[0], None])
     in_dim = 4 * n if w is None else w.shape[0]
-    run = {"loop": _run_loop, "block": _run_block}[kernel or choose_kernel(in_dim=in_dim, num_units=n)]
-    h, c = run(x, w, w_re, b, initial_h, initial_c, gate_order)
-    return LstmOutput(*from_template(_results, h, c, lens, num_frames, initial_h, initial_c, direction=direction))
+    options = {"gate_order": gate_order, "forget_bias": forget_bias, "direction": direction}
+    if (kernel or choose_kernel(in_dim=in_dim, num_units=n)) == "loop":
+        inputs = (x, w, w_re, b, lens, initial_h, initial_c)
+        # one function for any input and batch
+        sizes = ((None, None, None), (None, 4 * n), (n, 4 * n), (4 * n,), (None,), (None, n), (None, n))
+        shapes = {i: size for i, size in enumerate(sizes) if inputs[i] is not None}
+        output = call(_by_loop, *inputs, shapes=shapes, gradient=_gradient_by_loop, **options).output
+        output.h.set_shape([*x.shape[:2], n])
+        return output
+    h, c, lens, initial_h, initial_c = _run_block(x, w, w_re, b, lens, initial_h, initial_c, **options)
+    return call(_results, h, c, lens, tf.shape(x)[0], initial_h, initial_c, direction=direction)
 
 
 def _one_frame(
@@ -126,10 +128,47 @@ def _results(
     initial_c: tf.Tensor,
     *,
     direction: int,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """:return: see :class:`LstmOutput`"""
+) -> LstmOutput:
+    """
+    :param h: [max(T, 1), B, n]
+    :param c: the same
+    """
     last_h, last_c = last_frame(h, lens, initial=initial_h), last_frame(c, lens, initial=initial_c)
-    return leave_time(h, lens, num_frames=num_frames, direction=direction), last_h, last_c
+    return LstmOutput(leave_time(h, lens, num_frames=num_frames, direction=direction), last_h, last_c)
+
+
+class _Entered(NamedTuple):
+    """What both kernels work on."""
+
+    x: tf.Tensor
+    """[max(T, 1), B, D], see :func:`.padding.enter_time`"""
+    b: tf.Tensor | None
+    lens: tf.Tensor
+    initial_h: tf.Tensor
+    initial_c: tf.Tensor
+
+
+def _entered(
+    x: tf.Tensor,
+    w_re: tf.Tensor,
+    b: tf.Tensor | None,
+    lens: tf.Tensor | None,
+    initial_h: tf.Tensor | None,
+    initial_c: tf.Tensor | None,
+    *,
+    gate_order: GateOrder,
+    forget_bias: float,
+    direction: int,
+) -> _Entered:
+    lens = full_lens(x) if lens is None else lens
+    if initial_h is None or initial_c is None:
+        zeros = tf.zeros([tf.shape(x)[1], w_re.shape[0]])
+        initial_h, initial_c = (zeros if state is None else state for state in (initial_h, initial_c))
+    if forget_bias:
+        n = w_re.shape[0]
+        extra = tf.concat([tf.fill([n], forget_bias if gate == "f" else 0.0) for gate in gate_order], axis=0)
+        b = extra if b is None else b + extra
+    return _Entered(enter_time(x, lens, direction=direction), b, lens, initial_h, initial_c)
 
 
 def choose_kernel(*, in_dim: int, num_units: int) -> Kernel:
@@ -150,17 +189,23 @@ def _run_block(
     w: tf.Tensor | None,
     w_re: tf.Tensor,
     b: tf.Tensor | None,
-    initial_h: tf.Tensor,
-    initial_c: tf.Tensor,
+    lens: tf.Tensor | None,
+    initial_h: tf.Tensor | None,
+    initial_c: tf.Tensor | None,
+    *,
     gate_order: GateOrder,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """:return: h, c, both [T, B, n]"""
+    **options: Any,
+) -> tuple[tf.Tensor, ...]:
+    """:return: h, c, both [max(T, 1), B, n]; lens, initial h and c, as they were given or by default"""
+    x, b, lens, initial_h, initial_c = call(
+        _entered, x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, **options
+    )
     n = w_re.shape[0]
     if w is None:  # the op always multiplies
         w = tf.eye(4 * n)
     if b is None:
         b = tf.zeros([4 * n])
-    weights, bias = (_to_block_order(a, gate_order) for a in (tf.concat([w, w_re], axis=0), b))
+    weights, bias = (_reordered(a, gate_order, "ijfo") for a in (tf.concat([w, w_re], axis=0), b))
     # Without any sequence the op leaves the gradient of both uninitialised; behind this it is 0.
     has_sequences = tf.shape(x)[1] > 0
     weights, bias = tf.where(has_sequences, weights, 0.0), tf.where(has_sequences, bias, 0.0)
@@ -179,67 +224,119 @@ def _run_block(
         cell_clip=-1.0,
         use_peephole=False,
     )
-    return out.h, out.cs
-
-
-def _to_block_order(weights: tf.Tensor, gate_order: GateOrder) -> tf.Tensor:
-    if gate_order == "ijfo":
-        return weights
-    gates = dict(zip(gate_order, tf.split(weights, 4, axis=-1), strict=True))
-    return tf.concat([gates[gate] for gate in "ijfo"], axis=-1)
+    return out.h, out.cs, lens, initial_h, initial_c
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Loop kernel
 
 
-def _run_loop(
+class _Saved(NamedTuple):
+    """Of the forward loop, for its gradient; frames of the first three are transposed: [.., n, B]."""
+
+    j: tf.Tensor
+    """[T, n, B], T > 0, behind its activation, as all gates"""
+    ifo: tf.Tensor
+    """[T, 3n, B]"""
+    c: tf.Tensor
+    """[T + 1, n, B], the initial state first"""
+    h: tf.Tensor
+    """[T + 1, B, n], likewise"""
+
+
+class _ByLoop(NamedTuple):
+    output: LstmOutput
+    saved: _Saved
+
+
+def _by_loop(
     x: tf.Tensor,
     w: tf.Tensor | None,
     w_re: tf.Tensor,
     b: tf.Tensor | None,
-    initial_h: tf.Tensor,
-    initial_c: tf.Tensor,
+    lens: tf.Tensor | None,
+    initial_h: tf.Tensor | None,
+    initial_c: tf.Tensor | None,
+    *,
     gate_order: GateOrder,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """:return: h, c, both [T, B, n]"""
-    z = x if w is None else tf.matmul(tf.reshape(x, [-1, w.shape[0]]), w)  # two axes: one product
+    **options: Any,
+) -> _ByLoop:
+    """See :func:`lstm`."""
+    num_frames = size_of_axis(x, 0)
+    x, b, lens, initial_h, initial_c = _entered(
+        x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, **options
+    )
+    w, w_re, b = (None if p is None else _reordered(p, gate_order, "jifo") for p in (w, w_re, b))
+    # two axes: one product
+    z = _reordered(x, gate_order, "jifo") if w is None else ops.matmul(ops.reshape(x, [-1, size_of_axis(x, 2)]), w)
     z = z if b is None else tf.nn.bias_add(z, b)
-    z = tf.reshape(z, [tf.shape(x)[0], tf.shape(x)[1], w_re.shape[1]])
-
-    @tf.custom_gradient
-    def loop(
-        z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c: tf.Tensor
-    ) -> tuple[tuple[tf.Tensor, tf.Tensor], Callable[..., tuple[tf.Tensor, ...]]]:
-        h, c, h_before, saved = from_template(_forward_loop, z, w_re, initial_h, initial_c, gate_order=gate_order)
-
-        def grad(dh: tf.Tensor, dc: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            return from_template(_backward_loop, dh, dc, w_re, h_before, *saved, gate_order=gate_order)
-
-        return (h, c), grad
-
-    return loop(z, w_re, initial_h, initial_c)
+    z = ops.reshape(z, [*ops.split_vector(shape_vector(x), 2), w_re.shape[1]])
+    saved = call(_forward_loop, z, w_re, initial_h, initial_c)
+    y = leave_time(ops.slice_axis(saved.h, 0, 1, None), lens, num_frames=num_frames, direction=options["direction"])
+    return _ByLoop(LstmOutput(y, *_last_states(saved, lens)), saved)
 
 
-class _Saved(NamedTuple):
-    """Of the forward loop for the backward loop, with frames transposed: [T, n, B]."""
+def _reordered(x: tf.Tensor, before: GateOrder, after: GateOrder) -> tf.Tensor:
+    """
+    :param x: [.., 4n]
+    """
+    if before == after:
+        return x
+    gates = dict(zip(before, tf.split(x, 4, axis=-1), strict=True))
+    return tf.concat([gates[gate] for gate in after], axis=-1)
 
-    j: tf.Tensor
-    i: tf.Tensor
-    f: tf.Tensor
-    o: tf.Tensor
-    c: tf.Tensor
-    """[T+1, n, B], the initial state first."""
+
+def _last_states(saved: _Saved, lens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """:return: h and c [B, n] behind the last frame of each sequence"""
+    num_seqs, n = ops.op("Size", lens, T=lens.dtype, out_type=tf.int32), saved.j.shape[1]
+    seqs = ops.range_to(num_seqs)
+    index = ops.op("Pack", lens, seqs, N=2, T=tf.int32, axis=1)
+    h = ops.op("GatherNd", saved.h, index, Tparams=tf.float32, Tindices=tf.int32)
+    rows = [ops.broadcast_to(i, [n, num_seqs]) for i in (lens, ops.expand_dims(ops.range_to(n), 1), seqs)]
+    index = ops.op("Pack", *rows, N=3, T=tf.int32, axis=2)  # of c, only this much has to be transposed
+    c = ops.op("GatherNd", saved.c, index, Tparams=tf.float32, Tindices=tf.int32)
+    return h, ops.transpose(c, [1, 0])
 
 
-def _forward_loop(
-    z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c: tf.Tensor, gate_order: GateOrder
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, _Saved]:
-    """:return: h and c after each frame, h before each frame, all [T, B, n], and what else the gradient needs"""
-    num_frames = tf.shape(z)[0]
+def _gradient_by_loop(
+    inputs: list[tf.Tensor | None], outputs: _ByLoop, grads: _ByLoop, *, gate_order: GateOrder, **options: Any
+) -> list[tf.Tensor | None]:
+    """See :func:`lstm` for the inputs."""
+    x, w, w_re, b, lens, initial_h, initial_c = inputs
+    assert x is not None and w_re is not None
+    dy, dlast_h, dlast_c = grads.output
+    entered = _entered(x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, **options)
+    order, direction = (gate_order, "jifo"), options["direction"]
+    dy = enter_time(dy, entered.lens, direction=direction)  # what leave_time does, the other way
+    own_w_re = _reordered(w_re, *order)
+    dz, dw_re, dh, dc = call(_backward_loop, dy, dlast_h, dlast_c, entered.lens, own_w_re, *outputs.saved)
+    rows = ops.reshape(dz, [-1, w_re.shape[1]])
+    db = None if b is None else ops.reduce("Sum", rows, [0], keep_dims=False)
+    if w is None:
+        dw, dx = None, dz
+    else:
+        dw = ops.matmul(ops.reshape(entered.x, [-1, size_of_axis(x, 2)]), rows, transpose_a=True)
+        dx = ops.matmul(rows, _reordered(w, *order), transpose_b=True)
+        dx = ops.op("Reshape", dx, shape_vector(entered.x), T=tf.float32, Tshape=tf.int32)
+    dx = leave_time(dx, entered.lens, num_frames=size_of_axis(x, 0), direction=direction)
+    order = ("jifo", gate_order)
+    dw, dw_re, db = (None if p is None else _reordered(p, *order) for p in (dw, dw_re, db))
+    dx = dx if w is not None else _reordered(dx, *order)
+    return [dx, dw, dw_re, db, None, None if initial_h is None else dh, None if initial_c is None else dc]
+
+
+def _forward_loop(z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c: tf.Tensor) -> _Saved:
+    """
+    :param z: [T, B, 4n], T > 0: what the input adds to the gates j, i, f, o
+    :param w_re: [n, 4n], of that order
+    :param initial_h: [B, n]
+    :param initial_c: [B, n]
+    """
+    num_frames, n = size_of_axis(z, 0), w_re.shape[0]
     z = _transpose_frames(z)
-    w_re_transposed = tf.transpose(w_re)
-    h, c = tf.transpose(initial_h), tf.transpose(initial_c)
+    w_re_transposed = ops.transpose(w_re, [1, 0])
+    h, c = ops.transpose(initial_h, [1, 0]), ops.transpose(initial_c, [1, 0])
+    sizes, axis = ops.constant((n, 3 * n)), ops.constant(0)
 
     def body(
         t: tf.Tensor,
@@ -247,88 +344,118 @@ def _forward_loop(
         c: tf.Tensor,
         h_array: tf.TensorArray,
         c_array: tf.TensorArray,
-        *gate_arrays: tf.TensorArray,
+        j_array: tf.TensorArray,
+        ifo_array: tf.TensorArray,
     ) -> tuple[Any, ...]:
-        gates = z[t] + tf.matmul(w_re_transposed, h)
-        gates = dict(zip(gate_order, tf.split(gates, 4, axis=0), strict=True))
-        j, i, f, o = tf.tanh(gates["j"]), tf.sigmoid(gates["i"]), tf.sigmoid(gates["f"]), tf.sigmoid(gates["o"])
-        c = f * c + i * j
-        h = o * tf.tanh(c)
-        written = (array.write(t, gate) for array, gate in zip(gate_arrays, (j, i, f, o), strict=True))
-        return t + 1, h, c, h_array.write(t + 1, h), c_array.write(t + 1, c), *written
+        (z_t,), after = ops.entries([z], t)
+        gates = ops.binary("AddV2", z_t, ops.matmul(w_re_transposed, h))
+        j, ifo = ops.make("SplitV", [gates, sizes, axis], {"num_split": 2, "T": tf.float32, "Tlen": tf.int32}).outputs
+        j, ifo = ops.unary("Tanh", j), ops.unary("Sigmoid", ifo)
+        i, f, o = ops.make("Split", [axis, ifo], {"num_split": 3, "T": tf.float32}).outputs
+        c = ops.binary("AddV2", ops.binary("Mul", f, c), ops.binary("Mul", i, j))
+        h = ops.binary("Mul", o, ops.unary("Tanh", c))
+        written = j_array.write(t, j), ifo_array.write(t, ifo)
+        return after, h, c, h_array.write(after, h), c_array.write(after, c), *written
 
-    _, _, _, h_array, c_array, *gate_arrays = v1.while_loop(
-        lambda t, *_: t < num_frames,
+    more = ops.binary("AddV2", num_frames, ops.constant(1)) if isinstance(num_frames, tf.Tensor) else num_frames + 1
+    _, _, _, *arrays = v1.while_loop(
+        lambda t, *_: ops.compare("Less", t, tf.convert_to_tensor(num_frames)),
         body,
         (
-            0,
+            ops.constant(0),
             h,
             c,
-            tf.TensorArray(tf.float32, num_frames + 1).write(0, h),
-            tf.TensorArray(tf.float32, num_frames + 1).write(0, c),
-            *(tf.TensorArray(tf.float32, num_frames) for _ in "jifo"),
+            tf.TensorArray(tf.float32, more).write(0, h),
+            tf.TensorArray(tf.float32, more).write(0, c),
+            tf.TensorArray(tf.float32, num_frames),
+            tf.TensorArray(tf.float32, num_frames),
         ),
         parallel_iterations=1,
         back_prop=False,
     )
-    c_transposed = c_array.stack()
-    j, i, f, o = (array.stack() for array in gate_arrays)
-    h, c = _transpose_frames(h_array.stack()), _transpose_frames(c_transposed)
-    return h[1:], c[1:], h[:-1], _Saved(j, i, f, o, c_transposed)
+    h, c, j, ifo = (array.stack() for array in arrays)
+    return _Saved(j, ifo, c, _transpose_frames(h))
 
 
 def _backward_loop(
-    dh_out: tf.Tensor,
-    dc_out: tf.Tensor,
+    dy: tf.Tensor,
+    dlast_h: tf.Tensor,
+    dlast_c: tf.Tensor,
+    lens: tf.Tensor,
     w_re: tf.Tensor,
-    h_before: tf.Tensor,
     *saved_parts: tf.Tensor,
-    gate_order: GateOrder,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
     """
-    :param dh_out: gradient of the hidden states [T, B, n], without what comes back from later frames
-    :param dc_out: gradient of the cell states [T, B, n], likewise
-    :param w_re: [n, 4n]
-    :param h_before: hidden states before each frame [T, B, n]
+    :param dy: gradient of the hidden states [T, B, n], T > 0, 0 behind the end of a sequence; without what comes back
+        from later frames
+    :param dlast_h: gradient of h behind the last frame of each sequence [B, n]
+    :param dlast_c: gradient of c there
+    :param lens: int32 [B]
+    :param w_re: [n, 4n]: gates j, i, f, o
     :param saved_parts: :class:`_Saved`
     :return: gradients of the gates before their activation [T, B, 4n], of w_re, of the initial h [B, n], of the initial
         c [B, n]
     """
-    # If all of this is inside of another loop, its gradient keeps what the forward pass left in each of its frames; but
-    # TensorFlow sees only what is used directly there, not in the loop below.
-    w_re, saved = tf.nest.map_structure(tf.identity, (w_re, _Saved(*saved_parts)))
-    num_frames = tf.shape(dh_out)[0]
-    dh_out, dc_out = _transpose_frames(dh_out), _transpose_frames(dc_out)
-    tanh_grad, sigmoid_grad = tf.raw_ops.TanhGrad, tf.raw_ops.SigmoidGrad  # (y, dy) -> dy (1 - y^2), dy y (1 - y)
+    saved = _Saved(*saved_parts)
+    num_frames = size_of_axis(saved.j, 0)
+    dy = _transpose_frames(dy)
+    dlast_h, dlast_c = ops.transpose(dlast_h, [1, 0]), ops.transpose(dlast_c, [1, 0])
+    zero, axis = ops.constant(0.0), ops.constant(0)
+
+    def at_end(t: tf.Tensor, dh: tf.Tensor, dc: tf.Tensor) -> list[tf.Tensor]:
+        """
+        :param t: number of frames
+        :param dh: gradient of the state behind them
+        :return: dh and dc, and what comes to them from the last states, of sequences that have as many frames
+        """
+        is_last = ops.compare("Equal", lens, t)
+        return [
+            ops.binary("AddV2", dx, ops.select(is_last, dlast, zero)) for dx, dlast in ((dh, dlast_h), (dc, dlast_c))
+        ]
 
     def body(t: tf.Tensor, dh: tf.Tensor, dc: tf.Tensor, dz_array: tf.TensorArray) -> tuple[Any, ...]:
-        j, i, f, o = (gate[t] for gate in (saved.j, saved.i, saved.f, saved.o))
-        c_before, tanh_c = saved.c[t], tf.tanh(saved.c[t + 1])
-        dh += dh_out[t]
-        dc = tf.add_n([dc, dc_out[t], tanh_grad(y=tanh_c, dy=dh * o)])
-        dgates = {
-            "j": tanh_grad(y=j, dy=dc * i),
-            "i": sigmoid_grad(y=i, dy=dc * j),
-            "f": sigmoid_grad(y=f, dy=dc * c_before),
-            "o": sigmoid_grad(y=o, dy=dh * tanh_c),
-        }
-        dz = tf.concat([dgates[gate] for gate in gate_order], axis=0)
-        return t - 1, tf.matmul(w_re, dz), dc * f, dz_array.write(t, dz)
+        (j, ifo, c_before, dy_t), after = ops.entries([saved.j, saved.ifo, saved.c, dy], t)
+        (c,), _ = ops.entries([saved.c], after)
+        i, f, o = ops.make("Split", [axis, ifo], {"num_split": 3, "T": tf.float32}).outputs
+        tanh_c = ops.unary("Tanh", c)
+        dh, dc = at_end(after, dh, dc)
+        dh = ops.binary("AddV2", dh, dy_t)
+        dc = ops.binary("AddV2", dc, _tanh_grad(tanh_c, ops.binary("Mul", dh, o)))
+        dgates = [
+            _tanh_grad(j, ops.binary("Mul", dc, i)),
+            _sigmoid_grad(i, ops.binary("Mul", dc, j)),
+            _sigmoid_grad(f, ops.binary("Mul", dc, c_before)),
+            _sigmoid_grad(o, ops.binary("Mul", dh, tanh_c)),
+        ]
+        dz = ops.concat(dgates, 0)
+        before = ops.binary("Sub", t, ops.constant(1))
+        return before, ops.matmul(w_re, dz), ops.binary("Mul", dc, f), dz_array.write(t, dz)
 
-    nothing = tf.zeros_like(saved.c[0])
+    nothing = ops.op("ZerosLike", dlast_h, T=tf.float32)
     _, dh, dc, dz_array = v1.while_loop(
-        lambda t, *_: t >= 0,
+        lambda t, *_: ops.compare("GreaterEqual", t, ops.constant(0)),
         body,
         (num_frames - 1, nothing, nothing, tf.TensorArray(tf.float32, num_frames)),
         parallel_iterations=1,
         back_prop=False,
     )
+    dh, dc = at_end(ops.constant(0), dh, dc)
     dz = _transpose_frames(dz_array.stack())
-    rows = tf.reshape(h_before, [-1, w_re.shape[0]])
-    dw_re = tf.matmul(rows, tf.reshape(dz, [-1, w_re.shape[1]]), transpose_a=True)
-    return dz, dw_re, tf.transpose(dh), tf.transpose(dc)
+    h_before = ops.slice_axis(saved.h, 0, None, -1)
+    rows = [ops.reshape(x, [-1, size]) for x, size in zip((h_before, dz), w_re.shape, strict=True)]
+    return dz, ops.matmul(*rows, transpose_a=True), ops.transpose(dh, [1, 0]), ops.transpose(dc, [1, 0])
+
+
+def _tanh_grad(y: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
+    """:return: dy (1 - y^2)"""
+    return ops.op("TanhGrad", y, dy, T=tf.float32)
+
+
+def _sigmoid_grad(y: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
+    """:return: dy y (1 - y)"""
+    return ops.op("SigmoidGrad", y, dy, T=tf.float32)
 
 
 def _transpose_frames(x: tf.Tensor) -> tf.Tensor:
     """:return: [T, B, n] -> [T, n, B] and back"""
-    return tf.transpose(x, [0, 2, 1])
+    return ops.transpose(x, [0, 2, 1])

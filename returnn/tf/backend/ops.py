@@ -23,7 +23,7 @@ def op(op_type: str, *inputs: Raw, **attrs: Any) -> tf.Tensor:
     """
     :param op_type: as TensorFlow registers it
     :param inputs: tensors or variables, in its order
-    :param attrs: of the operation, all that have no default: types, numbers, strings, lists of numbers
+    :param attrs: of the operation, all that have no default: types, numbers, strings, lists of ints, protocol buffers
     :return: its first output
     """
     return make(op_type, inputs, attrs).outputs[0]
@@ -36,12 +36,14 @@ def make(op_type: str, inputs: Sequence[Raw], attrs: dict[str, Any]) -> tf.Opera
     """
     tensors = [x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x) for x in inputs]
     graph = tensors[0].graph if tensors else v1.get_default_graph()
-    values = {name: _attr_value(type(value), _hashable(value)) for name, value in attrs.items()}
+    values = {name: _attr(value) for name, value in attrs.items()}
     return graph._create_op_internal(op_type, tensors, attrs=values)
 
 
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _attr(value: Any) -> Any:
+    if isinstance(value, v1.AttrValue):
+        return value
+    return _attr_value(type(value), tuple(value) if isinstance(value, list) else value)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -60,6 +62,13 @@ def _attr_value(kind: type, value: Any) -> Any:
     if kind is str:
         return v1.AttrValue(s=value.encode("utf8"))
     return v1.AttrValue(list=v1.AttrValue.ListValue(i=value))
+
+
+def type_list(types: Sequence[tf.DType]) -> Any:
+    """
+    :return: attribute
+    """
+    return v1.AttrValue(list=v1.AttrValue.ListValue(type=[t.base_dtype.as_datatype_enum for t in types]))
 
 
 def constant(value: Any, dtype: Any = None) -> tf.Tensor:
@@ -253,3 +262,31 @@ def entry(x: Raw, i: int) -> tf.Tensor:
     """
     begin, end, one = (constant((n,), tf.int32) for n in (i, i + 1, 1))
     return op("StridedSlice", x, begin, end, one, T=x.dtype, Index=tf.int32, shrink_axis_mask=1)
+
+
+def entries(xs: Sequence[Raw], i: Raw) -> tuple[list[tf.Tensor], tf.Tensor]:
+    """
+    :param xs: each [n, ..]
+    :param i: int32 scalar
+    :return: x[i] of each; i + 1
+    """
+    after = binary("AddV2", i, constant(1, tf.int32))
+    begin, end, one = vector([i]), vector([after]), constant((1,), tf.int32)
+    attrs = {"Index": tf.int32, "shrink_axis_mask": 1}
+    return [op("StridedSlice", x, begin, end, one, T=x.dtype, **attrs) for x in xs], after
+
+
+def split_vector(x: Raw, n: int) -> list[tf.Tensor]:
+    """
+    :param x: [m], m >= n
+    :return: its first n entries
+    """
+    return [entry(x, i) for i in range(n)]
+
+
+def range_to(size: Size) -> tf.Tensor:
+    """
+    :return: int32 [size]: 0, 1, ..
+    """
+    limit = constant(size, tf.int32) if isinstance(size, int) else size
+    return op("Range", constant(0, tf.int32), limit, constant(1, tf.int32), Tidx=tf.int32)

@@ -5,19 +5,25 @@ T frames, B sequences; everything [T, B, ...] is time-major. Direction -1 reads 
 
 from __future__ import annotations
 
+from returnn.tensor.backend import Size
 from returnn.tf.compat import tf
+
+from . import ops
+from .shapes import size_of_axis
 
 
 def full_lens(x: tf.Tensor) -> tf.Tensor:
     """:return: int32 [B], the lengths if each sequence of x [T, B, ...] is as long as the batch"""
-    shape = tf.shape(x)
-    return tf.fill([shape[1]], shape[0])
+    return ops.fill([size_of_axis(x, 1)], size_of_axis(x, 0), tf.int32)
 
 
-def time_mask(lens: tf.Tensor, num_frames: tf.Tensor, *, ndim: int) -> tf.Tensor:
+def time_mask(lens: tf.Tensor, num_frames: Size, *, ndim: int) -> tf.Tensor:
     """:return: bool [T, B, 1, ...] with ``ndim`` axes, True on the frames of a sequence"""
-    mask = tf.range(num_frames)[:, None] < lens[None, :]
-    return mask if ndim == 2 else mask[(slice(None), slice(None)) + (None,) * (ndim - 2)]
+    frames = ops.expand_dims(ops.range_to(num_frames), 1)
+    mask = ops.compare("Less", frames, ops.expand_dims(lens, 0))
+    for axis in range(2, ndim):
+        mask = ops.expand_dims(mask, axis)
+    return mask
 
 
 def enter_time(x: tf.Tensor, lens: tf.Tensor, *, direction: int) -> tf.Tensor:
@@ -33,17 +39,19 @@ def enter_time(x: tf.Tensor, lens: tf.Tensor, *, direction: int) -> tf.Tensor:
     """
     if direction not in (1, -1):
         raise ValueError(f"direction must be 1 or -1, not {direction!r}")
-    num_frames = tf.shape(x)[0]
-    shape = x.shape
-    x = tf.where(time_mask(lens, num_frames, ndim=shape.ndims), x, tf.zeros((), x.dtype))
-    if direction == -1:
-        x = tf.reverse_sequence(x, lens, seq_axis=0, batch_axis=1)
-    x = tf.pad(x, [[0, tf.cast(tf.equal(num_frames, 0), tf.int32)]] + [[0, 0]] * (shape.ndims - 1))
+    num_frames, shape = size_of_axis(x, 0), x.shape
+    x = ops.select(time_mask(lens, num_frames, ndim=shape.rank), x, ops.constant(0, x.dtype))
+    x = _reversed(x, lens) if direction == -1 else x
+    if isinstance(num_frames, int) and num_frames > 0:
+        return x
+    is_empty = ops.cast(ops.compare("Equal", tf.convert_to_tensor(num_frames), ops.constant(0)), tf.int32)
+    paddings = ops.reshape(ops.vector([0, is_empty, *[0, 0] * (shape.rank - 1)]), [shape.rank, 2])
+    x = ops.op("Pad", x, paddings, T=x.dtype, Tpaddings=tf.int32)
     x.set_shape([None, *shape[1:]])
     return x
 
 
-def leave_time(y: tf.Tensor, lens: tf.Tensor, *, num_frames: tf.Tensor, direction: int) -> tf.Tensor:
+def leave_time(y: tf.Tensor, lens: tf.Tensor, *, num_frames: Size, direction: int) -> tf.Tensor:
     """Turn an output of the loop back to the frames of its input.
 
     :param y: [max(T, 1), B, ...]
@@ -52,10 +60,13 @@ def leave_time(y: tf.Tensor, lens: tf.Tensor, *, num_frames: tf.Tensor, directio
     :param direction: 1 or -1
     :return: [T, B, ...], 0 behind the end of each sequence
     """
-    y = y[:num_frames]
-    if direction == -1:
-        y = tf.reverse_sequence(y, lens, seq_axis=0, batch_axis=1)
-    return tf.where(time_mask(lens, num_frames, ndim=y.shape.ndims), y, tf.zeros((), y.dtype))
+    y = ops.slice_axis(y, 0, None, num_frames)
+    y = _reversed(y, lens) if direction == -1 else y
+    return ops.select(time_mask(lens, num_frames, ndim=y.shape.rank), y, ops.constant(0, y.dtype))
+
+
+def _reversed(x: tf.Tensor, lens: tf.Tensor) -> tf.Tensor:
+    return ops.op("ReverseSequence", x, lens, T=x.dtype, Tlen=lens.dtype, seq_dim=0, batch_dim=1)
 
 
 def last_frame(y: tf.Tensor, lens: tf.Tensor, *, initial: tf.Tensor) -> tf.Tensor:
