@@ -17,6 +17,7 @@ from returnn.frontend import init as rf_init
 from returnn.tensor.backend import Backend, Raw, Size, register_backend
 from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf, v1
+from returnn.tf.util import ops
 from returnn.tf.util.math import clip_with_identity_gradient, safe_exp, safe_log
 from returnn.util.errors import ConfigError
 
@@ -28,7 +29,6 @@ from . import (
     fsa,
     gradients,
     lstm,
-    ops,
     products,
     random,
     rnn,

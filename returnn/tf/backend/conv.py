@@ -15,8 +15,8 @@ import numpy
 
 from returnn.tensor.backend import Raw, Size
 from returnn.tf.compat import tf
+from returnn.tf.util.ops import constant
 
-from .ops import constant
 from .shapes import shape_vector, size_of_axis
 
 Borders = Sequence[tuple[Size, Size]]

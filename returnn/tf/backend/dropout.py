@@ -8,9 +8,9 @@ from typing import Any
 
 from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf, v1
+from returnn.tf.util.ops import constant, no_control_dependencies
 
 from .elementwise import times_constant
-from .ops import constant, no_control_dependencies
 from .random import PHILOX
 from .shapes import shape_vector, size_of_axis
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from returnn.tf.compat import tf, v1
-
-from . import ops
-from .ops import constant
+from returnn.tf.util import ops
+from returnn.tf.util.ops import constant
 
 Axes = tuple[int, ...]
 

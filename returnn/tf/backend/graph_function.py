@@ -16,8 +16,7 @@ from typing import Any
 from tensorflow.python.framework.function import Defun
 
 from returnn.tf.compat import tf, v1
-
-from . import ops
+from returnn.tf.util import ops
 
 Gradient = Callable[..., Sequence[Any]]
 """(inputs, outputs nested as the function returns them, their gradients likewise, **options) -> gradient of each input,

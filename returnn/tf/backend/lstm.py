@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from returnn.tf.compat import tf, v1
+from returnn.tf.util import ops
 
-from . import ops
 from .graph_function import call
 from .padding import enter_time, full_lens, last_frame, leave_time
 from .shapes import shape_vector, size_of_axis

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from returnn.tensor.backend import Size
 from returnn.tf.compat import tf
+from returnn.tf.util import ops
 
-from . import ops
 from .shapes import size_of_axis
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import elementwise, ops
+from returnn.tf.util import ops
+
+from . import elementwise
 from .shapes import size_of_axis
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from returnn.tensor.backend import Raw, Size
 from returnn.tensor.run_table import current_table
 from returnn.tf.compat import tf
-
-from . import ops
+from returnn.tf.util import ops
 
 
 def shape_vector(x: Raw) -> Raw:

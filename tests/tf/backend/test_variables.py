@@ -1,4 +1,4 @@
-"""Variables that are imported from templates. They must be like those that ``tf.compat.v1.get_variable`` makes."""
+"""Variables must be like those that ``tf.compat.v1.get_variable`` makes, and start from the same values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy
 import pytest
 
 from returnn.frontend import init as rf_init
-from returnn.tf.backend import variables
 from returnn.tf.backend.variables import create_variable
 from returnn.tf.compat import tf, v1
 from returnn.tf.util.initial_values import initial_value
@@ -55,13 +54,36 @@ def test_starts_as_the_initialiser_says(init: rf_init.ParamInit) -> None:
         assert not numpy.array_equal(values_at_start(make("other", other))[0], expected)
 
 
+def test_random_values_are_those_of_tensorflow(graph: Any) -> None:
+    """With the seed of the graph, and the one of the variable."""
+    graph.seed = 42
+    stddev, limit = 2.0, float(numpy.sqrt(3.0 / 3))
+    pairs = [
+        (rf_init.RandomUniform(-0.1, 0.7, seed=5), v1.random_uniform((3, 3), -0.1, 0.7, seed=5)),
+        (rf_init.RandomNormal(mean=0.3, stddev=stddev, seed=5), v1.random_normal((3, 3), 0.3, stddev, seed=5)),
+        (
+            rf_init.RandomNormal(mean=0.3, stddev=stddev, truncated=True, seed=5),
+            v1.truncated_normal((3, 3), 0.3, stddev, seed=5),
+        ),
+        (
+            rf_init.VarianceScaling(scale=1.0, mode="fan_avg", distribution="uniform", seed=3),
+            v1.random_uniform((3, 3), -limit, limit, seed=3),
+        ),
+    ]
+    found = values_at_start(*[make("v%i" % i, init) for i, (init, _) in enumerate(pairs)])
+    with v1.Session() as session:
+        expected = session.run([x for _, x in pairs])
+    for a, b in zip(found, expected, strict=True):
+        assert numpy.array_equal(a, b)
+
+
 def test_is_in_all_places_where_variables_are_looked_up(graph: Any) -> None:
     """Name, shape, dtype, collections, the operations that TensorFlow 1 names, and the store of get_variable."""
     w, fixed = make("a/W"), make("a/b", trainable=False, shape=(2,))
     assert (w.name, w.op.name, w.shape.as_list(), w.dtype.name) == ("a/W:0", "a/W", [3, 3], "float32")
     assert v1.global_variables() == [w, fixed] and v1.trainable_variables() == [w]
     assert w.trainable and not fixed.trainable
-    for operation in ("a/W/Assign", "a/W/Read/ReadVariableOp", "a/b/Initializer/Const"):
+    for operation in ("a/W/Assign", "a/W/Read/ReadVariableOp", "a/b/Initializer/Fill"):
         assert graph.get_operation_by_name(operation) is not None
     with v1.variable_scope("a", reuse=True):
         assert v1.get_variable("W", (3, 3), use_resource=True) is w
@@ -75,7 +97,7 @@ def test_value_is_read_once() -> None:
     assert values_at_start(tf.gradients(value * 3.0, value)[0])[0].tolist() == [3, 3]
 
 
-def test_assigning_changes_only_one_of_a_template() -> None:
+def test_assigning_changes_only_one() -> None:
     a, b = make("a/W", shape=(2,)), make("b/W", shape=(2,))
     with v1.Session() as session:
         session.run(v1.global_variables_initializer())
@@ -125,7 +147,7 @@ def test_is_made_outside_of_conditionals_and_loops() -> None:
 
 
 def test_a_name_that_is_taken_is_refused(graph: Any) -> None:
-    """Import would choose another name without a word, and a checkpoint would have that."""
+    """Else another name would be chosen without a word, and a checkpoint would have that."""
     make("a/W")
     tf.identity(1.0, name="op")
     for name in ("a/W", "op"):
@@ -140,11 +162,3 @@ def test_values_of_their_own_are_not_shared() -> None:
     array = make("a/W", rf_init.Constant(numpy.array([1.0, 2.0], "float32")), shape=(2,))
     computed = make("b/W", rf_init.Computed(tf.constant([3.0, 4.0])), shape=(2,))
     assert [x.tolist() for x in values_at_start(array, computed)] == [[1, 2], [3, 4]]
-
-
-def test_templates_are_not_kept_without_bound() -> None:
-    variables._make_template.cache_clear()
-    make("a/W")
-    make("b/W", rf_init.Constant(0.5))
-    assert variables._make_template.cache_info().currsize == 1
-    assert variables._make_template.cache_info().maxsize is not None

@@ -29,15 +29,16 @@ def op(op_type: str, *inputs: Raw, **attrs: Any) -> tf.Tensor:
     return make(op_type, inputs, attrs).outputs[0]
 
 
-def make(op_type: str, inputs: Sequence[Raw], attrs: dict[str, Any]) -> tf.Operation:
+def make(op_type: str, inputs: Sequence[Raw], attrs: dict[str, Any], *, name: str | None = None) -> tf.Operation:
     """Like :func:`op`.
 
+    :param name: full, whatever scopes are open; by default the type, in the scopes that are open
     :return: the operation
     """
     tensors = [x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x) for x in inputs]
     graph = tensors[0].graph if tensors else v1.get_default_graph()
     values = {name: _attr(value) for name, value in attrs.items()}
-    return graph._create_op_internal(op_type, tensors, attrs=values)
+    return graph._create_op_internal(op_type, tensors, attrs=values, name=name and name + "/")
 
 
 def _attr(value: Any) -> Any:
