@@ -24,7 +24,7 @@ from returnn.tf.compat import tf, v1
 from returnn.tf.util import ops
 
 from .graph_function import call
-from .padding import enter_time, full_lens, last_frame, leave_time
+from .padding import enter_time, full_lens, last_frame, leave_time, reversed_in_time
 from .shapes import shape_vector, size_of_axis
 
 GateOrder = Literal["jifo", "ijfo"]
@@ -74,6 +74,8 @@ def lstm(
     """
     if gate_order not in ("jifo", "ijfo"):
         raise ValueError(f"gate_order must be 'jifo' or 'ijfo', not {gate_order!r}")
+    if direction not in (1, -1):
+        raise ValueError(f"direction must be 1 or -1, not {direction!r}")
     n = w_re.shape[0]
     if lens is None and x.shape[0] == 1 and kernel is None:
         return _one_frame(x, w, w_re, b, initial_h, initial_c, gate_order, forget_bias)
@@ -81,7 +83,10 @@ def lstm(
         if state is not None:
             x.set_shape([None, state.shape[0], None])
     in_dim = 4 * n if w is None else w.shape[0]
-    options = {"gate_order": gate_order, "forget_bias": forget_bias, "direction": direction}
+    options = {"gate_order": gate_order, "forget_bias": forget_bias}
+    if direction == -1:
+        lens = full_lens(x) if lens is None else lens
+        x = reversed_in_time(x, lens)
     if (kernel or choose_kernel(in_dim=in_dim, num_units=n)) == "loop":
         inputs = (x, w, w_re, b, lens, initial_h, initial_c)
         # one function for any input and batch
@@ -89,9 +94,10 @@ def lstm(
         shapes = {i: size for i, size in enumerate(sizes) if inputs[i] is not None}
         output = call(_by_loop, *inputs, shapes=shapes, gradient=_gradient_by_loop, **options).output
         output.h.set_shape([*x.shape[:2], n])
-        return output
-    h, c, lens, initial_h, initial_c = _run_block(x, w, w_re, b, lens, initial_h, initial_c, **options)
-    return call(_results, h, c, lens, tf.shape(x)[0], initial_h, initial_c, direction=direction)
+    else:
+        h, c, lens, initial_h, initial_c = _run_block(x, w, w_re, b, lens, initial_h, initial_c, **options)
+        output = call(_results, h, c, lens, tf.shape(x)[0], initial_h, initial_c)
+    return output if direction == 1 else output._replace(h=reversed_in_time(output.h, lens))
 
 
 def _one_frame(
@@ -126,15 +132,13 @@ def _results(
     num_frames: tf.Tensor,
     initial_h: tf.Tensor,
     initial_c: tf.Tensor,
-    *,
-    direction: int,
 ) -> LstmOutput:
     """
     :param h: [max(T, 1), B, n]
     :param c: the same
     """
     last_h, last_c = last_frame(h, lens, initial=initial_h), last_frame(c, lens, initial=initial_c)
-    return LstmOutput(leave_time(h, lens, num_frames=num_frames, direction=direction), last_h, last_c)
+    return LstmOutput(leave_time(h, lens, num_frames=num_frames), last_h, last_c)
 
 
 class _Entered(NamedTuple):
@@ -158,7 +162,6 @@ def _entered(
     *,
     gate_order: GateOrder,
     forget_bias: float,
-    direction: int,
 ) -> _Entered:
     lens = full_lens(x) if lens is None else lens
     if initial_h is None or initial_c is None:
@@ -168,7 +171,7 @@ def _entered(
         n = w_re.shape[0]
         extra = tf.concat([tf.fill([n], forget_bias if gate == "f" else 0.0) for gate in gate_order], axis=0)
         b = extra if b is None else b + extra
-    return _Entered(enter_time(x, lens, direction=direction), b, lens, initial_h, initial_c)
+    return _Entered(enter_time(x, lens), b, lens, initial_h, initial_c)
 
 
 def choose_kernel(*, in_dim: int, num_units: int) -> Kernel:
@@ -194,11 +197,11 @@ def _run_block(
     initial_c: tf.Tensor | None,
     *,
     gate_order: GateOrder,
-    **options: Any,
+    forget_bias: float,
 ) -> tuple[tf.Tensor, ...]:
     """:return: h, c, both [max(T, 1), B, n]; lens, initial h and c, as they were given or by default"""
     x, b, lens, initial_h, initial_c = call(
-        _entered, x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, **options
+        _entered, x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, forget_bias=forget_bias
     )
     n = w_re.shape[0]
     if w is None:  # the op always multiplies
@@ -259,12 +262,12 @@ def _by_loop(
     initial_c: tf.Tensor | None,
     *,
     gate_order: GateOrder,
-    **options: Any,
+    forget_bias: float,
 ) -> _ByLoop:
     """See :func:`lstm`."""
     num_frames = size_of_axis(x, 0)
     x, b, lens, initial_h, initial_c = _entered(
-        x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, **options
+        x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, forget_bias=forget_bias
     )
     w, w_re, b = (None if p is None else _reordered(p, gate_order, "jifo") for p in (w, w_re, b))
     # two axes: one product
@@ -272,7 +275,7 @@ def _by_loop(
     z = z if b is None else tf.nn.bias_add(z, b)
     z = ops.reshape(z, [*ops.split_vector(shape_vector(x), 2), w_re.shape[1]])
     saved = call(_forward_loop, z, w_re, initial_h, initial_c)
-    y = leave_time(ops.slice_axis(saved.h, 0, 1, None), lens, num_frames=num_frames, direction=options["direction"])
+    y = leave_time(ops.slice_axis(saved.h, 0, 1, None), lens, num_frames=num_frames)
     return _ByLoop(LstmOutput(y, *_last_states(saved, lens)), saved)
 
 
@@ -299,15 +302,15 @@ def _last_states(saved: _Saved, lens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _gradient_by_loop(
-    inputs: list[tf.Tensor | None], outputs: _ByLoop, grads: _ByLoop, *, gate_order: GateOrder, **options: Any
+    inputs: list[tf.Tensor | None], outputs: _ByLoop, grads: _ByLoop, *, gate_order: GateOrder, forget_bias: float
 ) -> list[tf.Tensor | None]:
     """See :func:`lstm` for the inputs."""
     x, w, w_re, b, lens, initial_h, initial_c = inputs
     assert x is not None and w_re is not None
     dy, dlast_h, dlast_c = grads.output
-    entered = _entered(x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, **options)
-    order, direction = (gate_order, "jifo"), options["direction"]
-    dy = enter_time(dy, entered.lens, direction=direction)  # what leave_time does, the other way
+    entered = _entered(x, w_re, b, lens, initial_h, initial_c, gate_order=gate_order, forget_bias=forget_bias)
+    order: tuple[GateOrder, GateOrder] = (gate_order, "jifo")
+    dy = enter_time(dy, entered.lens)  # what leave_time does, the other way
     own_w_re = _reordered(w_re, *order)
     dz, dw_re, dh, dc = call(_backward_loop, dy, dlast_h, dlast_c, entered.lens, own_w_re, *outputs.saved)
     rows = ops.reshape(dz, [-1, w_re.shape[1]])
@@ -318,7 +321,7 @@ def _gradient_by_loop(
         dw = ops.matmul(ops.reshape(entered.x, [-1, size_of_axis(x, 2)]), rows, transpose_a=True)
         dx = ops.matmul(rows, _reordered(w, *order), transpose_b=True)
         dx = ops.op("Reshape", dx, shape_vector(entered.x), T=tf.float32, Tshape=tf.int32)
-    dx = leave_time(dx, entered.lens, num_frames=size_of_axis(x, 0), direction=direction)
+    dx = leave_time(dx, entered.lens, num_frames=size_of_axis(x, 0))
     order = ("jifo", gate_order)
     dw, dw_re, db = (None if p is None else _reordered(p, *order) for p in (dw, dw_re, db))
     dx = dx if w is not None else _reordered(dx, *order)

@@ -1,6 +1,6 @@
 """Into a loop over time, and out of it, such that the padding of a batch is never visible.
 
-T frames, B sequences; everything [T, B, ...] is time-major. Direction -1 reads each sequence from its own end.
+T frames, B sequences; everything [T, B, ...] is time-major.
 """
 
 from __future__ import annotations
@@ -26,22 +26,18 @@ def time_mask(lens: tf.Tensor, num_frames: Size, *, ndim: int) -> tf.Tensor:
     return mask
 
 
-def enter_time(x: tf.Tensor, lens: tf.Tensor, *, direction: int) -> tf.Tensor:
+def enter_time(x: tf.Tensor, lens: tf.Tensor) -> tf.Tensor:
     """Prepare an input of a loop over time.
 
-    Padding becomes 0 (it may be NaN, and 0 * NaN would spoil gradients), direction -1 reverses each sequence, and a
-    batch without any frame gets one of padding, as TensorFlow cannot stack the outputs of no frame.
+    Padding becomes 0 (it may be NaN, and 0 * NaN would spoil gradients), and a batch without any frame gets one of
+    padding, as TensorFlow cannot stack the outputs of no frame.
 
     :param x: [T, B, ...]
     :param lens: int32 [B], at most T
-    :param direction: 1 or -1
     :return: [max(T, 1), B, ...]
     """
-    if direction not in (1, -1):
-        raise ValueError(f"direction must be 1 or -1, not {direction!r}")
     num_frames, shape = size_of_axis(x, 0), x.shape
     x = ops.select(time_mask(lens, num_frames, ndim=shape.rank), x, ops.constant(0, x.dtype))
-    x = _reversed(x, lens) if direction == -1 else x
     if isinstance(num_frames, int) and num_frames > 0:
         return x
     is_empty = ops.cast(ops.compare("Equal", tf.convert_to_tensor(num_frames), ops.constant(0)), tf.int32)
@@ -51,21 +47,24 @@ def enter_time(x: tf.Tensor, lens: tf.Tensor, *, direction: int) -> tf.Tensor:
     return x
 
 
-def leave_time(y: tf.Tensor, lens: tf.Tensor, *, num_frames: Size, direction: int) -> tf.Tensor:
+def leave_time(y: tf.Tensor, lens: tf.Tensor, *, num_frames: Size) -> tf.Tensor:
     """Turn an output of the loop back to the frames of its input.
 
     :param y: [max(T, 1), B, ...]
     :param lens: int32 [B]
     :param num_frames: T
-    :param direction: 1 or -1
     :return: [T, B, ...], 0 behind the end of each sequence
     """
     y = ops.slice_axis(y, 0, None, num_frames)
-    y = _reversed(y, lens) if direction == -1 else y
     return ops.select(time_mask(lens, num_frames, ndim=y.shape.rank), y, ops.constant(0, y.dtype))
 
 
-def _reversed(x: tf.Tensor, lens: tf.Tensor) -> tf.Tensor:
+def reversed_in_time(x: tf.Tensor, lens: tf.Tensor) -> tf.Tensor:
+    """
+    :param x: [T, B, ...]
+    :param lens: int32 [B]
+    :return: each sequence from its own end; padding stays
+    """
     return ops.op("ReverseSequence", x, lens, T=x.dtype, Tlen=lens.dtype, seq_dim=0, batch_dim=1)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from returnn.tf.compat import tf, v1
 
-from .padding import enter_time, full_lens, leave_time, where_sequence
+from .padding import enter_time, full_lens, leave_time, reversed_in_time, where_sequence
 from .rnn_cells import CELLS, Cell
 from .user_cells import UserCell
 
@@ -79,7 +79,9 @@ def rnn_scan(
         return tf.expand_dims(output, 0), state
     lens = full_lens(x) if lens is None else lens
     num_frames = tf.shape(x)[0]
-    x = enter_time(x, lens, direction=direction)
+    if direction not in (1, -1):
+        raise ValueError(f"direction must be 1 or -1, not {direction!r}")
+    x = enter_time(reversed_in_time(x, lens) if direction == -1 else x, lens)
     loop_frames = tf.shape(x)[0]
     arrays = tf.nest.map_structure(_Frames, project(x))
 
@@ -97,7 +99,8 @@ def rnn_scan(
         (0, initial_state, tf.TensorArray(initial_state[0].dtype, loop_frames)),
         parallel_iterations=1,
     )
-    return leave_time(outputs.stack(), lens, num_frames=num_frames, direction=direction), last_state
+    y = leave_time(outputs.stack(), lens, num_frames=num_frames)
+    return reversed_in_time(y, lens) if direction == -1 else y, last_state
 
 
 class _Frames:
