@@ -2,8 +2,8 @@
 
 Round by round: all layers are built on templates, in a network that is for nothing else. Where a circle begins, the
 template of the last round is taken; in the first round it is unknown, and what is unknown adds nothing: a layer with
-several sources is built from the others. It ends when a round changes nothing. What then is still unknown depends on
-nothing but frames before: a number, or features where the layer says how many, is taken for it, the same for all
+several sources is built from the others. It ends when a round finds what it has taken. What is unknown when a round
+changes nothing depends on nothing but frames before: a number, or features where the layer says how many, is taken for it, the same for all
 sequences.
 """
 
@@ -38,6 +38,8 @@ class TypeRounds:
         self._result: dict[str, Tensor] | None = None
         self._error: Exception | None = None
         """what was wrong before something was taken for the rest"""
+        self.taken: dict[str, Tensor | None] = {}
+        """what this round has taken for layers that it had not come to yet: path -> template, None if unknown"""
         self._unknown: dict[str, LayerBase] = {}
         self._guesses = [_features, _features_of_sequences, _numbers]
         """one after the other is tried, until one fits"""
@@ -51,6 +53,7 @@ class TypeRounds:
         while self._result is None:
             if self._net is None:
                 self._net = self._subnet.parent_net.network_for_types(self._subnet)
+                self.taken = {}
             try:
                 self._subnet.build_roots(self._net)
             except UserError as exc:
@@ -69,7 +72,9 @@ class TypeRounds:
         types = {path: layer.output.copy_template() for path, layer in layers.items() if path not in unknown}
         before = self._subnet.types
         changed = [path for path, x in types.items() if path not in before or not _same(x, before[path])]
-        if not unknown and (not changed or not _has_guessed(net)):
+        if not unknown and all(
+            path in types and x is not None and _same(x, types[path]) for path, x in self.taken.items()
+        ):
             self._result = types
             return
         types.update({path: before[path] for path in unknown if path in before})
@@ -154,10 +159,6 @@ def _numbers(unknown: Mapping[str, LayerBase]) -> dict[str, Tensor]:
         for path, layer in unknown.items()
         if layer.name in layer.network.types_to_guess and not isinstance(layer, GuessedLayer)
     }
-
-
-def _has_guessed(net: Network) -> bool:
-    return bool(net.types_to_guess) or any(_has_guessed(inner) for inner in net.subnets.values())
 
 
 def _same(a: Tensor, b: Tensor) -> bool:
