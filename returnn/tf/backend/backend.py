@@ -176,6 +176,8 @@ class TFBackend(Backend):
         return tf.reverse_sequence(x, lens, seq_axis=axis, batch_axis=batch_axis)
 
     def gather(self, x: Raw, indices: Raw, *, axis: int, batch_dims: int = 0) -> Raw:
+        if axis == 0:
+            x = gradients.table_of_loop(x)
         return ops.gather(x, indices, axis=axis, batch_dims=batch_dims)
 
     def boolean_mask(self, x: Raw, mask: Raw) -> Raw:

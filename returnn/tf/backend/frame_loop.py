@@ -14,6 +14,7 @@ from typing import Any
 from returnn.tensor.backend import Raw, Size
 from returnn.tensor.eager_loop import check_end, check_state
 from returnn.tf.compat import tf, v1
+from returnn.tf.util import ops
 
 PARALLEL_ITERATIONS = 2
 """Frames that may be computed at the same time: what no later frame needs runs beside the next one. With 2 in place of
@@ -97,7 +98,7 @@ def _with_unknown_axes(shape: tf.TensorShape, axes: Sequence[int]) -> tf.TensorS
     return tf.TensorShape([None if axis in axes else size for axis, size in enumerate(shape)]) if axes else shape
 
 
-def _unstack(frames: Sequence[Raw], *, back_prop: bool) -> list[tf.TensorArray]:
+def _unstack(frames: Sequence[Raw], *, back_prop: bool) -> list[ops.Array]:
     """:return: for each x [T, ...] its frames; read once each, or never"""
     frames = [tf.convert_to_tensor(x) for x in frames]
     shapes = [x.shape for x in frames]
@@ -107,8 +108,8 @@ def _unstack(frames: Sequence[Raw], *, back_prop: bool) -> list[tf.TensorArray]:
         frames = v1.cond(no_frame, lambda: [_one_frame(x) for x in frames], lambda: frames, strict=True)
     arrays = []
     for x, shape in zip(frames, shapes, strict=True):
-        array = tf.TensorArray(x.dtype, shape[0] or tf.shape(x)[0], element_shape=shape[1:])
-        arrays.append(array.unstack(x))
+        size = shape[0] or ops.entry(ops.op("Shape", x, T=x.dtype, out_type=tf.int32), 0)
+        arrays.append(ops.new_array(size, x.dtype, shape[1:]).scatter(ops.range_to(size), x))
     return arrays
 
 
@@ -188,62 +189,46 @@ class _Traced:
             context.Exit()
             shapes = self.collect(shape, size=size)
         element_shape = _with_unknown_axes(output.shape, varying)
-        array = tf.TensorArray(
-            output.dtype,
-            0 if size is None else size,
-            dynamic_size=size is None,
-            element_shape=element_shape,
-            infer_shape=not varying,
-        )
+        array = ops.new_array(0 if size is None else size, output.dtype, element_shape, same_shapes=not varying)
         flow = array.flow
         context.Enter()
         try:
             context.AddName(flow.name)
-            enter = tf.raw_ops.Enter(
-                data=flow, frame_name=context.name, parallel_iterations=context.parallel_iterations
-            )
+            attrs = {"T": tf.float32, "frame_name": context.name, "is_constant": False}
+            enter = ops.op("Enter", flow, parallel_iterations=context.parallel_iterations, **attrs)
             context.loop_enters.append(enter)
-            merge = tf.raw_ops.Merge(inputs=[enter, enter]).output
-            switch = tf.raw_ops.Switch(data=merge, pred=context.pivot)
-            written = tf.raw_ops.TensorArrayWriteV3(
-                handle=array.handle, index=self.frame, value=output, flow_in=switch.output_true
-            )
-            merge.op._update_input(1, tf.raw_ops.NextIteration(data=written))
-            exit = tf.raw_ops.Exit(data=switch.output_false)
+            merge = ops.op("Merge", enter, enter, T=tf.float32, N=2)
+            switch = ops.make("Switch", [merge, context.pivot], {"T": tf.float32}).outputs
+            written = array._replace(flow=switch[1]).write(self.frame, output)
+            merge.op._update_input(1, ops.unary("NextIteration", written.flow))
+            exit = ops.unary("Exit", switch[0])
             context.loop_exits.append(exit)
             context.ExitResult([exit])
         finally:
             context.Exit()
-        return _Collected(array.handle, exit, output.dtype, element_shape, shapes)
+        return _Collected(array._replace(flow=exit), shapes)
 
 
 class _Collected:
     """An output of all frames, behind the loop."""
 
-    def __init__(
-        self,
-        handle: tf.Tensor,
-        flow: tf.Tensor,
-        dtype: tf.DType,
-        shape: tf.TensorShape,
-        frame_shapes: _Collected | None = None,
-    ) -> None:
-        self._handle = handle
-        self._flow = flow
-        self.dtype = dtype
-        self.shape = shape
+    def __init__(self, array: ops.Array, frame_shapes: _Collected | None = None) -> None:
+        """
+        :param frame_shapes: of each frame, where they differ
+        """
+        self._array = array
+        self.dtype = array.dtype
+        self.shape = array.shape
         self._frame_shapes = frame_shapes
 
     def gather(self, frames: tf.Tensor) -> tf.Tensor:
         if self._frame_shapes is not None:
             return self._gather_filled_up(frames, tf.reduce_max(self._frame_shapes.gather(frames), axis=0))
-        return tf.raw_ops.TensorArrayGatherV3(
-            handle=self._handle, indices=frames, flow_in=self._flow, dtype=self.dtype, element_shape=self.shape
-        )
+        return self._array.gather(frames)
 
     def _gather_filled_up(self, frames: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
         def filled_up(i: tf.Tensor) -> tf.Tensor:
-            x = tf.raw_ops.TensorArrayReadV3(handle=self._handle, index=i, flow_in=self._flow, dtype=self.dtype)
+            x = self._array.read(i)
             x = tf.pad(x, tf.stack([tf.zeros_like(shape), shape - tf.shape(x)], axis=1))
             x.set_shape(self.shape)
             return x

@@ -18,7 +18,7 @@ Measurements: ``benchmarks/README.md``.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from returnn.tf.compat import tf, v1
 from returnn.tf.util import ops
@@ -341,42 +341,45 @@ def _forward_loop(z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c
     h, c = ops.transpose(initial_h, [1, 0]), ops.transpose(initial_c, [1, 0])
     sizes, axis = ops.constant((n, 3 * n)), ops.constant(0)
 
-    def body(
-        t: tf.Tensor,
-        h: tf.Tensor,
-        c: tf.Tensor,
-        h_array: tf.TensorArray,
-        c_array: tf.TensorArray,
-        j_array: tf.TensorArray,
-        ifo_array: tf.TensorArray,
-    ) -> tuple[Any, ...]:
+    after_last = num_frames + 1 if isinstance(num_frames, int) else ops.binary("AddV2", num_frames, ops.constant(1))
+    state, part = h.shape, tf.TensorShape([3 * n, h.shape[1]])
+    sizes_of_arrays = (after_last, state), (after_last, state), (num_frames, state), (num_frames, part)
+    arrays = [ops.new_array(size, tf.float32, shape) for size, shape in sizes_of_arrays]
+
+    def body(t: tf.Tensor, h: tf.Tensor, c: tf.Tensor, *flows: tf.Tensor) -> tuple[tf.Tensor, ...]:
         (z_t,), after = ops.entries([z], t)
         gates = ops.binary("AddV2", z_t, ops.matmul(w_re_transposed, h))
-        j, ifo = ops.make("SplitV", [gates, sizes, axis], {"num_split": 2, "T": tf.float32, "Tlen": tf.int32}).outputs
+        attrs = {"num_split": 2, "T": tf.float32, "Tlen": tf.int32}
+        j, ifo = ops.make("SplitV", [gates, sizes, axis], attrs).outputs
         j, ifo = ops.unary("Tanh", j), ops.unary("Sigmoid", ifo)
         i, f, o = ops.make("Split", [axis, ifo], {"num_split": 3, "T": tf.float32}).outputs
         c = ops.binary("AddV2", ops.binary("Mul", f, c), ops.binary("Mul", i, j))
         h = ops.binary("Mul", o, ops.unary("Tanh", c))
-        written = j_array.write(t, j), ifo_array.write(t, ifo)
-        return after, h, c, h_array.write(after, h), c_array.write(after, c), *written
+        entries = ((after, h), (after, c), (t, j), (t, ifo))
+        written = [
+            array._replace(flow=flow).write(*entry) for array, flow, entry in zip(arrays, flows, entries, strict=True)
+        ]
+        return after, h, c, *(array.flow for array in written)
 
-    more = ops.binary("AddV2", num_frames, ops.constant(1)) if isinstance(num_frames, tf.Tensor) else num_frames + 1
-    _, _, _, *arrays = v1.while_loop(
-        lambda t, *_: ops.compare("Less", t, tf.convert_to_tensor(num_frames)),
+    first = ops.constant(0)
+    starts = [
+        *(array.write(first, x).flow for array, x in zip(arrays, (h, c), strict=False)),
+        arrays[2].flow,
+        arrays[3].flow,
+    ]
+    limit = tf.convert_to_tensor(num_frames)
+    _, _, _, *flows = v1.while_loop(
+        lambda t, *_: ops.compare("Less", t, limit),
         body,
-        (
-            ops.constant(0),
-            h,
-            c,
-            tf.TensorArray(tf.float32, more).write(0, h),
-            tf.TensorArray(tf.float32, more).write(0, c),
-            tf.TensorArray(tf.float32, num_frames),
-            tf.TensorArray(tf.float32, num_frames),
-        ),
+        (first, h, c, *starts),
         parallel_iterations=1,
         back_prop=False,
     )
-    h, c, j, ifo = (array.stack() for array in arrays)
+    states, frames = ops.range_to(after_last), ops.range_to(num_frames)
+    h, c, j, ifo = (
+        array._replace(flow=flow).gather(indices)
+        for array, flow, indices in zip(arrays, flows, (states, states, frames, frames), strict=True)
+    )
     return _Saved(j, ifo, c, _transpose_frames(h))
 
 
@@ -416,7 +419,9 @@ def _backward_loop(
             ops.binary("AddV2", dx, ops.select(is_last, dlast, zero)) for dx, dlast in ((dh, dlast_h), (dc, dlast_c))
         ]
 
-    def body(t: tf.Tensor, dh: tf.Tensor, dc: tf.Tensor, dz_array: tf.TensorArray) -> tuple[Any, ...]:
+    array = ops.new_array(num_frames, tf.float32, tf.TensorShape([w_re.shape[1], dlast_h.shape[1]]))
+
+    def body(t: tf.Tensor, dh: tf.Tensor, dc: tf.Tensor, flow: tf.Tensor) -> tuple[tf.Tensor, ...]:
         (j, ifo, c_before, dy_t), after = ops.entries([saved.j, saved.ifo, saved.c, dy], t)
         (c,), _ = ops.entries([saved.c], after)
         i, f, o = ops.make("Split", [axis, ifo], {"num_split": 3, "T": tf.float32}).outputs
@@ -432,18 +437,20 @@ def _backward_loop(
         ]
         dz = ops.concat(dgates, 0)
         before = ops.binary("Sub", t, ops.constant(1))
-        return before, ops.matmul(w_re, dz), ops.binary("Mul", dc, f), dz_array.write(t, dz)
+        written = array._replace(flow=flow).write(t, dz)
+        return before, ops.matmul(w_re, dz), ops.binary("Mul", dc, f), written.flow
 
     nothing = ops.op("ZerosLike", dlast_h, T=tf.float32)
-    _, dh, dc, dz_array = v1.while_loop(
+    last = num_frames - 1 if isinstance(num_frames, int) else ops.binary("Sub", num_frames, ops.constant(1))
+    _, dh, dc, flow = v1.while_loop(
         lambda t, *_: ops.compare("GreaterEqual", t, ops.constant(0)),
         body,
-        (num_frames - 1, nothing, nothing, tf.TensorArray(tf.float32, num_frames)),
+        (tf.convert_to_tensor(last), nothing, nothing, array.flow),
         parallel_iterations=1,
         back_prop=False,
     )
     dh, dc = at_end(ops.constant(0), dh, dc)
-    dz = _transpose_frames(dz_array.stack())
+    dz = _transpose_frames(array._replace(flow=flow).gather(ops.range_to(num_frames)))
     h_before = ops.slice_axis(saved.h, 0, None, -1)
     rows = [ops.reshape(x, [-1, size]) for x, size in zip((h_before, dz), w_re.shape, strict=True)]
     return dz, ops.matmul(*rows, transpose_a=True), ops.transpose(dh, [1, 0]), ops.transpose(dc, [1, 0])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from returnn.tensor.backend import Raw, Size
 from returnn.tensor.run_table import current_table
@@ -23,7 +23,8 @@ def op(op_type: str, *inputs: Raw, **attrs: Any) -> tf.Tensor:
     """
     :param op_type: as TensorFlow registers it
     :param inputs: tensors or variables, in its order
-    :param attrs: of the operation, all that have no default: types, numbers, strings, lists of ints, protocol buffers
+    :param attrs: of the operation, all that have no default: types, shapes, numbers, strings, lists of ints, protocol
+        buffers
     :return: its first output
     """
     return make(op_type, inputs, attrs).outputs[0]
@@ -44,6 +45,8 @@ def make(op_type: str, inputs: Sequence[Raw], attrs: dict[str, Any], *, name: st
 def _attr(value: Any) -> Any:
     if isinstance(value, v1.AttrValue):
         return value
+    if isinstance(value, tf.TensorShape):
+        return v1.AttrValue(shape=value.as_proto())
     return _attr_value(type(value), tuple(value) if isinstance(value, list) else value)
 
 
@@ -291,3 +294,68 @@ def range_to(size: Size) -> tf.Tensor:
     """
     limit = constant(size, tf.int32) if isinstance(size, int) else size
     return op("Range", constant(0, tf.int32), limit, constant(1, tf.int32), Tidx=tf.int32)
+
+
+# ---- arrays of tensors
+
+
+class Array(NamedTuple):
+    """As ``tf.TensorArray``. In a loop, ``flow`` is what has to be handed on."""
+
+    handle: tf.Tensor
+    flow: tf.Tensor
+    dtype: tf.DType
+    shape: tf.TensorShape
+    """of an entry"""
+
+    def write(self, i: Raw, x: Raw) -> Array:
+        """
+        :param i: int32 scalar
+        :param x: the entry, set once
+        :return: the array afterwards
+        """
+        flow = op("TensorArrayWriteV3", self.handle, i, x, self.flow, T=self.dtype)
+        return self._replace(flow=flow)
+
+    def read(self, i: Raw) -> tf.Tensor:
+        """
+        :param i: int32 scalar
+        :return: entry, read once
+        """
+        x = op("TensorArrayReadV3", self.handle, i, self.flow, dtype=self.dtype)
+        x.set_shape(self.shape)
+        return x
+
+    def gather(self, indices: Raw) -> tf.Tensor:
+        """
+        :param indices: int32 [n]
+        :return: these entries [n, ..]
+        """
+        attrs = {"dtype": self.dtype, "element_shape": self.shape}
+        x = op("TensorArrayGatherV3", self.handle, indices, self.flow, **attrs)
+        x.set_shape(tf.TensorShape([None]).concatenate(self.shape))
+        return x
+
+    def scatter(self, indices: Raw, x: Raw) -> Array:
+        """
+        :param indices: int32 [n]
+        :param x: [n, ..], entries
+        :return: the array afterwards
+        """
+        return self._replace(flow=op("TensorArrayScatterV3", self.handle, indices, x, self.flow, T=self.dtype))
+
+
+def new_array(size: Size, dtype: tf.DType, shape: tf.TensorShape, *, same_shapes: bool = True) -> Array:
+    """
+    :param size: number of entries; 0: as many as come
+    :param dtype: of an entry
+    :param shape: of an entry, as far as it is known
+    :param same_shapes: all entries are of the same shape
+    """
+    attrs = {
+        **{"dtype": dtype.base_dtype, "element_shape": shape, "dynamic_size": isinstance(size, int) and size == 0},
+        **{"clear_after_read": True, "identical_element_shapes": same_shapes, "tensor_array_name": ""},
+    }
+    given = constant(size, tf.int32) if isinstance(size, int) else size
+    handle, flow = make("TensorArrayV3", [given], attrs).outputs
+    return Array(handle, flow, dtype.base_dtype, shape)
