@@ -33,7 +33,7 @@ class _GraphFunction:
     types: list[tf.DType]
     """of the outputs of the call"""
     shapes: list[tf.TensorShape]
-    """of these; TensorFlow does not look into the function for them"""
+    """of these"""
     gradient: str
     """of a call: name, registered"""
 
@@ -59,11 +59,13 @@ def call(
     types = [_type_of(x, (shapes or {}).get(i)) for i, x in enumerate(inputs)]
     made = _make(function, gradient, tuple(types), tuple(sorted(options.items())))
     graph = v1.get_default_graph()
-    made.defun.add_to_graph(graph)
+    if not graph._is_function(made.defun.name):
+        made.defun.add_to_graph(graph)
     attrs = {
         "Tin": ops.type_list([x.dtype for x in tensors]),
         "Tout": ops.type_list(made.types),
         "f": v1.AttrValue(func=v1.NameAttrList(name=made.defun.name)),
+        "_disable_call_shape_inference": True,  # which takes a millisecond; they are known
     }
     with graph.gradient_override_map({"PartitionedCall": made.gradient}), v1.name_scope(function.__name__.strip("_")):
         outputs = ops.make("PartitionedCall", tensors, attrs).outputs
@@ -98,7 +100,8 @@ def _make(
         flat[:] = [x for x in tf.nest.flatten(outputs) if x is not None]
         count = itertools.count()
         numbers = tf.nest.map_structure(lambda x: -1 if x is None else next(count), outputs)
-        return [tf.identity(x) for x in flat]
+        given = {id(x) for x in args}
+        return [tf.identity(x) if id(x) in given else x for x in flat]
 
     body.__name__ = "rf_%s" % function.__name__.strip("_")
     with tf.Graph().as_default() as graph:

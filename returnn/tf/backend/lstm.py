@@ -93,10 +93,12 @@ def lstm(
         sizes = ((None, None, None), (None, 4 * n), (n, 4 * n), (4 * n,), (None,), (None, n), (None, n))
         shapes = {i: size for i, size in enumerate(sizes) if inputs[i] is not None}
         output = call(_by_loop, *inputs, shapes=shapes, gradient=_gradient_by_loop, **options).output
-        output.h.set_shape([*x.shape[:2], n])
     else:
         h, c, lens, initial_h, initial_c = _run_block(x, w, w_re, b, lens, initial_h, initial_c, **options)
         output = call(_results, h, c, lens, tf.shape(x)[0], initial_h, initial_c)
+    output.h.set_shape([*x.shape[:2], n])
+    for state in (output.last_h, output.last_c):
+        state.set_shape([x.shape[1], n])
     return output if direction == 1 else output._replace(h=reversed_in_time(output.h, lens))
 
 
