@@ -16,7 +16,6 @@ _BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_UNARY: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 
 
 class Arithmetic:
@@ -41,8 +40,7 @@ class Arithmetic:
         if isinstance(node, ast.BinOp):
             return _BINARY[type(node.op)](self._value(node.left, sources), self._value(node.right, sources))
         if isinstance(node, ast.UnaryOp):
-            value = self._value(node.operand, sources)
-            return value if isinstance(node.op, ast.UAdd) else _UNARY[type(node.op)](value)
+            return -self._value(node.operand, sources)
         index = _source_of(node)
         return node.value if index is None else sources[index]  # type: ignore[attr-defined]
 
@@ -65,7 +63,7 @@ def _is_arithmetic(node: ast.expr, found: set[int]) -> bool:
     if isinstance(node, ast.BinOp):
         return type(node.op) in _BINARY and _is_arithmetic(node.left, found) and _is_arithmetic(node.right, found)
     if isinstance(node, ast.UnaryOp):
-        return type(node.op) in _UNARY and _is_arithmetic(node.operand, found)
+        return isinstance(node.op, ast.USub) and _is_arithmetic(node.operand, found)
     index = _source_of(node)
     if index is not None:
         found.add(index)

@@ -80,7 +80,7 @@ class Backend:
         static = [[self.static_shape(x)[i] for x, i in group] for group in axes]
         dynamic = [n for n, sizes in enumerate(static) if None in sizes]
         if len(dynamic) == 1 and not any(0 in sizes for sizes in static):
-            return [-1 if n in dynamic else math.prod(sizes) for n, sizes in enumerate(static)]  # type: ignore[arg-type]
+            return [-1 if n in dynamic else math.prod(sizes) for n, sizes in enumerate(static)]
         return [self.product(self.size_of_axis(x, i) for x, i in group) for group in axes]
 
     # ---- shape

@@ -37,7 +37,9 @@ def make(op_type: str, inputs: Sequence[Raw], attrs: dict[str, Any], *, name: st
     :return: the operation
     """
     tensors = [x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x) for x in inputs]
-    graph = tensors[0].graph if tensors else v1.get_default_graph()
+    graph = v1.get_default_graph()
+    if tensors and not graph.building_function:  # which would take tensors of the graph around it
+        graph = tensors[0].graph
     values = {name: _attr(value) for name, value in attrs.items()}
     return graph._create_op_internal(op_type, tensors, attrs=values, name=name and name + "/")
 
