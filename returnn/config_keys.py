@@ -32,8 +32,8 @@ _read_keys = {
         on_size_limit sparse_input
         """,
     "network": """
-        network get_model tf_native_ctc_zero_infinity inf_value conv_pad_seq_len_to_power param_variational_noise
-        param_dropout param_dropout_min_ndim
+        network get_model normalized_loss gelu_formula tf_native_ctc_zero_infinity inf_value conv_pad_seq_len_to_power
+        param_variational_noise param_dropout param_dropout_min_ndim
         """,
     "training": """
         model num_epochs save_interval load load_epoch epoch import_model_train_epoch1 start_epoch start_batch

@@ -112,6 +112,7 @@ from .random import (
     random_uniform,
 )
 from .rec import lstm, rnn
+from .rec_2d import lstm_2d
 from .reduce import reduce, reduce_argmax, reduce_max, reduce_mean, reduce_min, reduce_out, reduce_sum
 from .run_ctx import RunCtx, get_run_ctx, run_ctx
 from .sampling import expected_counts, sample_without_replacement

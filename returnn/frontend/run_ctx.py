@@ -1,7 +1,8 @@
 """What an operation may depend on besides its arguments: are we training, at which step, with which seed.
 
 Randomness is stateless: a function of (random seed, a name, global step), so a run that was killed and resumed draws
-the same numbers as one that was not.
+the same numbers as one that was not. In a pass that does not train, the global step stands still; the step of the pass
+counts on from there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class RunCtx:
     train_flag: Any = False
     """bool, or a raw bool scalar of a graph"""
     step: Any = 0
-    """int, or a raw int scalar: global train step"""
+    """int, or a raw int scalar: global train step; in other passes that, and the step of the pass"""
     random_seed: int = 42
     """of the experiment"""
     kept: dict[str, Any] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from .beam_border import merge_beam, split_beam
 from .features import feature_dim_of
 
 if TYPE_CHECKING:
+    from returnn.config import Config
     from returnn.tensor.backend import Backend
 
 Function = Callable[..., Tensor]
@@ -101,6 +103,13 @@ def _log_softmax(x: Tensor, axis: Dim | None = None) -> Tensor:
     return rf.log_softmax(x, axis=axis or x.dims[-1], use_mask=False)
 
 
+def _gelu_tanh(x: Tensor) -> Tensor:
+    """the approximation by tanh, Hendrycks and Gimpel, 2016"""
+    return x * (rf.tanh((x + x * x * x * 0.044715) * math.sqrt(2.0 / math.pi)) + 1.0) * 0.5
+
+
+_GELU_FORMULAS: dict[str, Function] = {"exact": _elementwise(rf.gelu), "tanh": _elementwise(_gelu_tanh)}
+
 _FUNCTIONS: dict[str, Function] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
@@ -122,11 +131,31 @@ for _name in (
 KNOWN_NAMES = sorted(_FUNCTIONS)
 
 
-def get_activation(name: str | None, *, backend: Backend) -> Function | None:
+def gelu_formula(config: Config) -> str:
+    """
+    :return: config key ``gelu_formula``: which function the activation "gelu" is, "exact" (by erf) or "tanh"
+    :raises ConfigError: it is none of these
+    """
+    formula = config.value("gelu_formula", "exact")
+    if formula not in _GELU_FORMULAS:
+        raise ConfigError('gelu_formula must be "exact" or "tanh", but is %r' % (formula,))
+    return formula
+
+
+def is_gelu(activation: Any) -> bool:
+    """
+    :param activation: as an option of a layer says it
+    :return: whether the config key ``gelu_formula`` matters
+    """
+    return isinstance(activation, str) and "(" not in activation and re.search(r"\bgelu\b", activation) is not None
+
+
+def get_activation(name: str | None, *, backend: Backend, config: Config) -> Function | None:
     """
     :param name: None, "", "none", "identity": no function. With "(" an expression of x, in the framework behind the
         backend. With an operator: numbers and other names. Else a name known here, or to that framework.
     :param backend: of the network
+    :param config: of the network, for :func:`gelu_formula`
     :return: function, or None for identity
     :raises ConfigError: unknown name
     """
@@ -134,6 +163,8 @@ def get_activation(name: str | None, *, backend: Backend) -> Function | None:
         return None
     if not isinstance(name, str):
         raise ConfigError("activation must be a name, but is %r" % (name,))
+    if name == "gelu":
+        return _GELU_FORMULAS[gelu_formula(config)]
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
     if "(" in name:
@@ -141,7 +172,7 @@ def get_activation(name: str | None, *, backend: Backend) -> Function | None:
     for operator in "+-*/":
         if operator in name:
             left, right = name.split(operator, 1)
-            return _combined(operator, _operand(left, backend), _operand(right, backend))
+            return _combined(operator, *(_operand(text, backend, config) for text in (left, right)))
     function = backend.function_by_name(name) if re.fullmatch(r"\w+", name) else None
     if function is None:
         raise ConfigError(
@@ -150,13 +181,13 @@ def get_activation(name: str | None, *, backend: Backend) -> Function | None:
     return _raw_function(function, name)
 
 
-def _operand(text: str, backend: Backend) -> Any:
+def _operand(text: str, backend: Backend, config: Config) -> Any:
     text = text.strip()
     try:
         return float(text)
     except ValueError:
         pass
-    return get_activation(text, backend=backend) or (lambda x, axis=None, **opts: x)
+    return get_activation(text, backend=backend, config=config) or (lambda x, axis=None, **opts: x)
 
 
 def _combined(operator: str, left: Any, right: Any) -> Function:

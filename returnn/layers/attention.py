@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.tensor import Dim, DimKind, Tensor
 from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.errors import ConfigError
 
+from .attention_state import PARTS, FramesBefore, resolve_initial_state
 from .base import LayerBase
 from .concat_input import ConcatInputLayer
 from .features import feature_dim_of, static_feature_dim_of, time_dim_of, with_markers_by_kind
 from .history import all_frames_so_far, means_frames_of_loop, not_in_loop, over_frames
 from .registry import layer_class
 from .softmax import softmax_over_frames
+
+if TYPE_CHECKING:
+    from returnn.network.network import Network
 
 
 class AttentionLayer(LayerBase):
@@ -238,12 +244,34 @@ class SelfAttentionLayer(ConcatInputLayer):
     """of the weights, each by itself, in training"""
     forward_weights_init: Any = "glorot_uniform"
     """initial values of ``QKV``"""
+    initial_state: Any = None
+    """frames from before the first one, which all frames see too: "keep_over_epoch": those of the steps before, none in
+    the first step of an epoch; "keep_over_epoch_no_init": the same, over all epochs; "placeholder": fed by the user, as
+    ``LAYER/initial_state_placeholder_k_left`` and ``.._v_left`` [batch, heads, frames, size of a head], and those
+    behind the last frame are ``LAYER/last_state_k_left`` and ``.._v_left`` (not where the layer is computed frame by
+    frame); or ``{"k_left": .., "v_left": ..}``, layers of that shape. None, 0, 1, "zeros" and "ones": no frames"""
     restrict_state_to_last_seq: bool = False
-    """the state that is kept within a loop covers the current sequence only; without effect outside of loops"""
+    """what is left for the next step are the frames of the input; else also those from before"""
+    state_var_lengths: Any = None
+    """with ``initial_state``: how many of the frames from before count, the last ones. Function that gives an int
+    tensor [batch], such a tensor, or a layer. None: all"""
 
     recurrent = True
     iterates_itself = True
-    _layer_options = ("key_shift",)
+    _layer_options = ("key_shift", "state_var_lengths")
+    _frames_before: FramesBefore | None = None
+    """of this step"""
+    _states: Mapping[str, Tensor] = MappingProxyType({})
+    """what is left behind the last frame"""
+
+    @classmethod
+    def transform_config_dict(cls, d: dict[str, Any], network: Network, get_layer: Callable[[str], LayerBase]) -> None:
+        d["initial_state"] = resolve_initial_state(d.get("initial_state"), get_layer)
+        super().transform_config_dict(d, network, get_layer)
+
+    def used_layers(self) -> list[LayerBase]:
+        parts = self.initial_state.values() if isinstance(self.initial_state, dict) else ()
+        return [*super().used_layers(), *(layer for layer in parts if isinstance(layer, LayerBase))]
 
     def compute(self, x: Tensor) -> Tensor:
         heads, key_dim, value_dim, out_dim = self._sizes()
@@ -257,15 +285,26 @@ class SelfAttentionLayer(ConcatInputLayer):
         weights = self._weights(in_dim, heads, per_head)
         qkv = rf.matmul(x, weights, reduce=in_dim)
         query, keys, values = rf.split(qkv, axis=per_head, out_dims=[key_dim, key_dim, value_dim])
+        before = self._frames_before_first(x, heads, key_dim, value_dim)
         if time_dim is None:
             key_time = self.make_dim("history", None)
-            keys = all_frames_so_far(self, "k_left", keys, key_time)
-            values = all_frames_so_far(self, "v_left", values, key_time)
+            starts = [None if before is None else before.start_of_loop(key) for key in PARTS]
+            keys = all_frames_so_far(self, "k_left", keys, key_time, start=starts[0])
+            values = all_frames_so_far(self, "v_left", values, key_time, start=starts[1])
+            if before is not None:
+                before.set_frames_of_loop(keys, key_time)
         else:
             key_time = time_dim.twin()
             keys, values = (rf.replace_dim(y, in_dim=time_dim, out_dim=key_time) for y in (keys, values))
+            if before is not None:
+                keys, values, key_time = before.in_front_of(keys, values, key_time)
         scale = 1.0 / math.sqrt(key_dim.require_static())
         query = query * scale
+        causal_dim = time_dim if self.attention_left_only else None
+        if before is None:
+            bias = self._energy_of_key_shift(query, heads, key_dim, time_dim, key_time, over_loop=over_loop)
+        else:
+            bias, causal_dim = before.bias(causal_dim), None
         y = rf.dot_attention(
             query,
             keys,
@@ -273,11 +312,13 @@ class SelfAttentionLayer(ConcatInputLayer):
             key_dim=key_dim,
             axis=key_time,
             scale=1.0,
-            energy_bias=self._energy_of_key_shift(query, heads, key_dim, time_dim, key_time, over_loop=over_loop),
-            causal_query_spatial_dim=time_dim if self.attention_left_only else None,
+            energy_bias=bias,
+            causal_query_spatial_dim=causal_dim,
             att_dropout=self._dropout_of_weights(),
             name=self.get_absolute_name() + "/attention_dropout",
         )
+        if before is not None:
+            y = self._leave_frames(y, before, keys, values)
         y, _ = rf.merge_dims(y, dims=[heads, value_dim], out_dim=out_dim)
         y.feature_dim = out_dim
         if not over_loop and time_dim is not None:
@@ -295,6 +336,47 @@ class SelfAttentionLayer(ConcatInputLayer):
         if not self.attention_left_only:
             raise not_in_loop("self-attention without attention_left_only")
         return *over_frames(self, x), True
+
+    def _frames_before_first(self, x: Tensor, heads: Dim, key_dim: Dim, value_dim: Dim) -> FramesBefore | None:
+        if not FramesBefore.are_wanted(self):
+            return None
+        if self.key_shift is not None:
+            raise ConfigError(
+                "key_shift with initial_state %r is not possible: frames from before the first one have no position"
+                % (self.initial_state,)
+            )
+        if self.is_stepping and self.has_values and self._frames_before is not None:
+            return self._frames_before  # read before the loop
+        batch = next(d for d in x.dims if d.is_batch_dim)
+        self._frames_before = FramesBefore(self, batch=batch, heads=heads, key_dim=key_dim, value_dim=value_dim)
+        return self._frames_before
+
+    def _leave_frames(self, y: Tensor, before: FramesBefore, keys: Tensor, values: Tensor) -> Tensor:
+        """:return: y, in a loop once these frames are kept"""
+        if not self.is_stepping:
+            self._states = before.states(keys, values)
+            if self.has_values:
+                self._states = before.named(self._states)
+                self.network.register_post_control_dependencies(before.keep(self._states, None))
+            return y
+        if not self.has_values or not before.keeps:
+            return y
+        ops = before.keep(before.states(keys, values), self.dim_of_frames)
+        backend, raw = self.network.backend, y.raw_tensor
+        return y.like(backend.after(ops, lambda: backend.identity(raw)))
+
+    def get_last_hidden_state(self, key: Any) -> Tensor | None:
+        """
+        :param key: "k_left" or "v_left"
+        :return: [batch, heads, frames, size]: what is left behind the last frame, with an ``initial_state``
+        """
+        return self._states.get(key)
+
+    def drop_values(self) -> None:
+        super().drop_values()
+        self._states = {}
+        if self._frames_before is not None:
+            self._frames_before.drop_values()
 
     def _sizes(self) -> tuple[Dim, Dim, Dim, Dim]:
         """heads, key, value of a head, output"""

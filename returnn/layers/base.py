@@ -27,6 +27,7 @@ from .beam_border import merge_beam, template_without_beam
 from .constraints import constraint_terms
 from .initializers import parse_initializer
 from .out_type import apply_out_type
+from .outer_search import inputs_of_one_beam
 from .param_noise import with_noise
 from .rec_protocol import RecProtocol
 from .reuse_params import ReuseParams, WantedParam
@@ -160,7 +161,8 @@ class LayerBase(RecProtocol):
 
     def _compute_output(self) -> None:
         if type(self).compute is not LayerBase.compute:
-            value = self.compute(*self._inputs())
+            with inputs_of_one_beam(self):
+                value = self.compute(*self._inputs())
             if self.has_values:
                 self.output = self.with_hidden_dims(self.output, value.dims)
             self.output.raw_tensor = None if value.raw_tensor is None else self._in_layout_of(value, self.output)
@@ -391,7 +393,7 @@ class LayerBase(RecProtocol):
         :param activation: name or expression of a function; None: none
         :return: the function of y, on its feature axis. Losses get to know y
         """
-        function = get_activation(activation, backend=self.network.backend)
+        function = get_activation(activation, backend=self.network.backend, config=self.network.get_config())
         if function is None:
             return y
         self.output_before_activation = OutputWithActivation(y, activation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.log import log
@@ -13,6 +13,9 @@ from .base import LayerBase
 from .beam_border import beam_of, has_lengths_of_beam
 from .registry import layer_class
 from .search_choices import SearchChoices
+
+if TYPE_CHECKING:
+    from .recurrent.loop import Loop
 
 
 class _BehindChoices(LayerBase):
@@ -112,18 +115,27 @@ class _OfFrame(_BehindChoices):
 
     stays_in_loop = True
 
+    def _loop(self, choices: SearchChoices) -> Loop | None:
+        """
+        :param choices: of the source
+        :return: if the choices are made in the loop that this layer is in, that loop
+        """
+        loop = self.network.loop
+        return None if loop is None or choices.owner.network.loop is not loop else loop.run
+
 
 @layer_class("choice_get_beam_scores")
 class ChoiceGetBeamScoresLayer(_OfFrame):
-    """Scores of the hypotheses that the source has: float32 [batch], with beam. In a loop, of the frame; behind it, the
-    final ones."""
+    """Scores of the hypotheses that the source has: float32 [batch], with beam. In a loop, of the frame, or of the
+    frame before if the source is; behind it, the final ones."""
 
     def compute(self, *sources: Tensor) -> Tensor:
         self._only_source(sources)
         choices = self._required_choices()
         if not self.has_values:
             return Tensor("scores", [batch_dim], "float32")
-        scores = choices.scores
+        loop = self._loop(choices)
+        scores = choices.scores if loop is None else loop.scores_of_hypotheses()
         if scores is None:
             raise ConfigError("the scores of the source %r are not known here" % self.sources[0].get_absolute_name())
         return scores.copy_transpose([batch_dim, *(d for d in scores.dims if d != batch_dim)])
@@ -131,16 +143,20 @@ class ChoiceGetBeamScoresLayer(_OfFrame):
 
 @layer_class("choice_get_src_beams")
 class ChoiceGetSrcBeamsLayer(_OfFrame):
-    """In a loop, which ones of the hypotheses before those of the source go on from: int32 [batch], with beam."""
+    """Which ones of the hypotheses before those of the source go on from: int32 [batch], with beam. In a loop, of the
+    frame, or of the frame before if the source is; in the first frame, nothing is before, and it is 0."""
+
+    asks_for_sources = True
 
     def compute(self, *sources: Tensor) -> Tensor:
         self._only_source(sources)
         choices = self._required_choices()
         if not self.has_values:
             return Tensor("src_beams", [batch_dim], "int32")
-        src = choices.src
+        loop = self._loop(choices)
+        src = choices.src if loop is None else loop.sources_of_hypotheses()
         if src is None:
-            raise ConfigError("hypotheses go on from others within a loop only, but this layer is outside of it")
+            raise ConfigError("behind a loop, the hypotheses are the final ones: they go on from nothing else")
         src = src.like(src.raw_tensor, sparse_dim=None)
         return src.copy_transpose([batch_dim, *(d for d in src.dims if d != batch_dim)])
 

@@ -9,11 +9,13 @@ import returnn.frontend as rf
 from returnn.log import log
 from returnn.tensor import Dim, Tensor, batch_dim
 from returnn.tensor.backend import backend_of_raw
+from returnn.tensor.hidden_dims import visible_dims
 from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 from .base import LayerBase
 from .beam_border import merged_outputs
+from .outer_search import OuterSearch
 from .parts import LayerWithParts
 from .recurrent.initial import with_all_dims
 from .registry import layer_class
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from returnn.network.network import Network
 
     from .recurrent.loop import Loop
+
+    _Search = Loop | OuterSearch
 
 _INPUT_TYPES = ("prob", "log_prob", "logits", "regression")
 
@@ -38,12 +42,14 @@ class BaseChoiceLayer(LayerWithParts):
 class ChoiceLayer(BaseChoiceLayer):
     """In a search, the labels of the best hypotheses; else the target, and then the sources do not matter.
 
-    Sources: in a loop, scores of labels [batch, labels]. Output [batch], int32: labels, with a beam in a search. With
+    Sources: in a search, scores of labels [batch, labels]. Output [batch], int32: labels, with a beam in a search. With
     several sources, one label of each is chosen, all at once: parts ``out_0``, ``out_1``, ..; the output is the first.
 
     In a frame, hypothesis k with score s[k] can go on with each label i. With x the logarithm of the source, it has the
     score ``prob_scale * x[k, i] + base_beam_score_scale * s[k]``; the best ``beam_size`` of all are the new hypotheses.
     One that has ended goes on with label 0, for free.
+    Outside of loops, each such layer is one frame; it goes on from the last one that it depends on, also by
+    ``explicit_search_source``, and scores are never divided by a length.
     """
 
     _default_source = None
@@ -172,6 +178,11 @@ class ChoiceLayer(BaseChoiceLayer):
             return self._with_parts(self._followed(loop, scores, targets, label_dims))
         return self._with_parts(self._best(loop, scores, targets, label_dims))
 
+    def drop_values(self) -> None:
+        super().drop_values()
+        if self.network.loop is None and self.search_choices is not None:
+            self.search_choices.forget()
+
     def _with_parts(self, outputs: Sequence[Tensor]) -> Tensor:
         self.parts = {"out_%i" % i: x for i, x in enumerate(outputs)}
         return outputs[0]
@@ -194,9 +205,19 @@ class ChoiceLayer(BaseChoiceLayer):
                     % (x.short_repr(), self.input_type)
                 )
         dims = [x.feature_dim for x in inputs if x.feature_dim is not None]
+        if self.chooses and self.network.loop is None:
+            self._check_is_one_frame(inputs)
         if self._is_search:
             self._check_sizes(dims)
         return dims
+
+    def _check_is_one_frame(self, inputs: Sequence[Tensor]) -> None:
+        for x in inputs:
+            if any(d != x.feature_dim for d in visible_dims(x.dims) if not d.is_batch_dim):
+                raise ConfigError(
+                    "outside of the unit of a recurrent layer, it chooses one label of each sequence, from scores "
+                    "[batch, labels], not from %s" % x.short_repr()
+                )
 
     def _check_sizes(self, label_dims: Sequence[Dim]) -> None:
         sizes = [dim.require_static() for dim in label_dims]
@@ -219,16 +240,17 @@ class ChoiceLayer(BaseChoiceLayer):
                     % (self.get_absolute_name(), self.beam_size, number)
                 )
 
-    def _loop(self) -> Loop:
-        loop = self.network.loop.run if self.network.loop is not None else None
-        if loop is None or not loop.is_in_loop or loop.beams is None:
-            raise ConfigError("labels can be chosen within the unit of a recurrent layer only")
+    def _loop(self) -> _Search:
+        if self.network.loop is None:
+            return OuterSearch(self)
+        loop = self.network.loop.run
+        assert loop is not None and loop.is_in_loop and loop.beams is not None
         return loop
 
     # ---- search
 
     def _best(
-        self, loop: Loop, inputs: Sequence[Tensor], targets: Sequence[Tensor], label_dims: Sequence[Dim]
+        self, loop: _Search, inputs: Sequence[Tensor], targets: Sequence[Tensor], label_dims: Sequence[Dim]
     ) -> list[Tensor]:
         beams, step = loop.beams, loop.index
         assert beams is not None and step is not None
@@ -264,7 +286,7 @@ class ChoiceLayer(BaseChoiceLayer):
         return [y.like(y.raw_tensor, time_dim=None, feature_dim=None) for y in labels]
 
     def _followed(
-        self, loop: Loop, inputs: Sequence[Tensor], targets: Sequence[Tensor], label_dims: Sequence[Dim]
+        self, loop: _Search, inputs: Sequence[Tensor], targets: Sequence[Tensor], label_dims: Sequence[Dim]
     ) -> list[Tensor]:
         """hypotheses stay as they are: all get the same labels, which have a score; or the source is the output"""
         beams, step = loop.beams, loop.index
@@ -298,23 +320,24 @@ class ChoiceLayer(BaseChoiceLayer):
         self._has_chosen(loop, src, scores)
         return outputs
 
-    def _has_chosen(self, loop: Loop, src: Tensor, scores: Tensor) -> None:
+    def _has_chosen(self, loop: _Search, src: Tensor, scores: Tensor) -> None:
         loop.chosen(self, src, scores)
         beams = loop.beams
         assert beams is not None
         dims = [batch_dim, beams.of(self)]
         choices = self.search_choices = SearchChoices(owner=self, beam_size=beams.of(self).require_static())
         choices.scores, choices.src = scores, src
+        choices.gold = loop.gold if isinstance(loop, OuterSearch) else None
         choices.set_src_beams(src.copy_transpose(dims).raw_tensor)
         choices.set_beam_scores(scores.copy_transpose(dims).raw_tensor)
 
-    def _noise(self, loop: Loop) -> Callable[[Sequence[Dim]], Tensor]:
+    def _noise(self, loop: _Search) -> Callable[[Sequence[Dim]], Tensor]:
         def noise(dims: Sequence[Dim]) -> Tensor:
             return self._gumbel(dims, [loop.size_of(d) for d in dims]) * self.random_sample_scale
 
         return noise
 
-    def _users_combine(self, loop: Loop, ended: Tensor | None) -> Callable[[Tensor, Tensor], Tensor]:
+    def _users_combine(self, loop: _Search, ended: Tensor | None) -> Callable[[Tensor, Tensor], Tensor]:
         beams, function = loop.beams, self.custom_score_combine
         assert beams is not None and function is not None and loop.index is not None
         beam = beams.incoming(self)
@@ -421,10 +444,13 @@ _LOWEST = -3e38
 
 
 def _templates_of_labels(inputs: Sequence[Tensor], label_dims: Sequence[Dim]) -> list[Tensor]:
-    return [
-        x.like(None, dims=[d for d in x.dims if d != dim], dtype="int32", sparse_dim=dim, feature_dim=None)
-        for x, dim in zip(inputs, label_dims, strict=True)
-    ]
+    """hypotheses are those of a sequence, so the labels are, too"""
+    res = []
+    for x, dim in zip(inputs, label_dims, strict=True):
+        rest = [d for d in x.dims if d != dim]
+        dims = rest if batch_dim in rest else [batch_dim, *rest]
+        res.append(x.like(None, dims=dims, dtype="int32", sparse_dim=dim, feature_dim=None))
+    return res
 
 
 def _with_beam(x: Tensor, beam: Dim) -> list[Dim]:

@@ -35,5 +35,5 @@ class GlobalTrainStepLayer(_OfRun):
     def compute(self) -> Tensor:
         raw = None
         if self.has_values:
-            raw = self.network.backend.convert(self.network.get_root_network().step_for_noise(), "int64")
+            raw = self.network.backend.convert(self.network.get_root_network().get_global_train_step(), "int64")
         return Tensor(self.name, (), "int64", raw_tensor=raw)

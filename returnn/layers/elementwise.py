@@ -40,7 +40,7 @@ class GatingLayer(ConcatInputLayer):
         a, b = rf.split(x, axis=dim, out_dims=[half, half])
         parts = []
         for part, name in ((a, self.activation), (b, self.gate_activation)):
-            function = get_activation(name, backend=self.network.backend)
+            function = get_activation(name, backend=self.network.backend, config=self.network.get_config())
             parts.append(part if function is None else function(part, axis=half))
         return rf.combine(parts[0], "mul", parts[1])
 

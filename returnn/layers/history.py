@@ -6,7 +6,7 @@ all frames at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import returnn.frontend as rf
@@ -86,12 +86,15 @@ def _number_of_masked_frame(layer: LayerBase) -> Tensor:
     return number
 
 
-def all_frames_so_far(layer: LayerBase, key: str, x: Tensor, dim: Dim) -> Tensor:
+def all_frames_so_far(
+    layer: LayerBase, key: str, x: Tensor, dim: Dim, *, start: Callable[[Dim], Tensor] | None = None
+) -> Tensor:
     """
     :param layer: in a loop
     :param key: of its state
     :param x: this frame
     :param dim: new; it gets its size
+    :param start: gives the frames before the first one, with this dim for them; None: there are none
     :return: [batch, dim, ..]: the frames before, and this one
     """
     before_dim, one = layer.make_dim("before:" + key, None), layer.make_dim("frame", 1)
@@ -99,14 +102,19 @@ def all_frames_so_far(layer: LayerBase, key: str, x: Tensor, dim: Dim) -> Tensor
     place = 1 if dims and dims[0].is_batch_dim else 0
     state_dims = [*dims[:place], before_dim, *dims[place:]]
     template = x.like(None, dims=state_dims, time_dim=None)
-    before = layer.previous(key, template, lambda: zeros_before(layer, state_dims, x.dtype))
-    _set_size(before_dim, before)
+    if start is None:
+        before = layer.previous(key, template, lambda: zeros_before(layer, state_dims, x.dtype))
+    elif layer.network.masking is None:
+        before = layer.previous(key, template, lambda: start(before_dim))
+    else:
+        raise ConfigError("frames from before the first one are not possible within masked computation")
+    set_size_of_array(before_dim, before)
     y, total = rf.concat(
         (before, before_dim), (rf.expand_dim(x, one), one), allow_broadcast=True, handle_dynamic_dims=False
     )
     y = rf.replace_dim(y, in_dim=total, out_dim=dim)
     if layer.network.masking is None:
-        _set_size(dim, y)
+        set_size_of_array(dim, y)
     else:
         y = _without_frames_in_between(y, x, dim, number_of_frame(layer))
     layer.leave(key, rf.replace_dim(y, in_dim=dim, out_dim=before_dim), in_each_frame=True)
@@ -156,8 +164,10 @@ def set_length_of_history(dim: Dim, number: Tensor) -> None:
         dim.dyn_size_ext = number + 1
 
 
-def _set_size(dim: Dim, x: Tensor) -> None:
-    """to that of the array, the same for all sequences"""
+def set_size_of_array(dim: Dim, x: Tensor) -> None:
+    """
+    :param dim: of x; gets the size of the array, the same for all sequences
+    """
     if x.raw_tensor is not None:
         backend = backend_of_raw(x.raw_tensor)
         size = backend.convert(backend.size_of_axis(x.raw_tensor, x.get_axis_from_dim(dim)), "int32")

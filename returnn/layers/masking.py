@@ -2,11 +2,13 @@
 
 Outside of loops, the frames where the mask is true stand one behind the other. So they do within a loop, where the
 layers are computed for all frames at once. Frame by frame, the unit is computed in each frame; where the mask is false,
-its output and all of its states stay as they were. Both give the same.
+its output and all of its states stay as they were. Both give the same. One within another is always computed frame by
+frame.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
@@ -42,8 +44,8 @@ class Masking:
         """the mask says, frame by frame, whether something changes"""
         if self.holds and self.mask is not None and not self.mask.is_unknown and self.mask.output.dtype != "bool":
             raise ConfigError("the mask must be bool [batch] within a loop, but is %s" % self.mask.output.short_repr())
-        if self.holds and network.masking is not None:
-            raise ConfigError("a masked_computation within another one is not supported within a loop")
+        self.outer: Masking | None = network.masking if self.holds else None
+        """of the same loop, around this one: what it masks does not concern the layers inside, either"""
         self.in_dim: Dim | None = None
         """axis that is masked, if it is not that of a loop"""
         if self.mask is not None and self.loop is None:
@@ -53,6 +55,12 @@ class Masking:
     def _default_out_dim(self, network: Network, name: str) -> Dim:
         dim = None if self.masked_from is None else self.masked_from.output.time_dim
         return dim or network.dim_of_layer(name, "masked:time", None, DimKind.Spatial)
+
+    @property
+    def masks(self) -> list[LayerBase]:
+        """all that have to be true in a frame"""
+        own = [] if self.mask is None else [self.mask]
+        return own if self.outer is None else [*own, *self.outer.masks]
 
     def concerns(self, layer: LayerBase) -> bool:
         """
@@ -80,8 +88,10 @@ class Masking:
         :param before: of the frame before
         :return: new where the mask is true, else as before
         """
-        assert self.mask is not None and self.loop is not None and self.loop.run is not None
-        return rf.where(*self.loop.run.of_same_hypotheses(self.mask.output, new, before))
+        assert self.loop is not None and self.loop.run is not None
+        masks = [mask.output for mask in self.masks]
+        *masks, new, before = self.loop.run.of_same_hypotheses(*masks, new, before)
+        return rf.where(functools.reduce(rf.logical_and, masks), new, before)
 
     def masked_frames_of_loop(self, x: Tensor, mask: Tensor) -> Tensor:
         """

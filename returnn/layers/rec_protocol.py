@@ -23,6 +23,8 @@ class RecProtocol:
     """name -> raw value for the next frame, as :func:`get_rec_initial_extra_outputs` names them"""
     chooses = False
     """hypotheses of a search"""
+    asks_for_sources = False
+    """in a search, it asks which hypotheses of before those of a frame go on from"""
     iterates_itself = False
     """a layer with a state, see :func:`previous`, that can also be computed for all frames of the loop at once: where
     its input has the axis :func:`loop_dim_of`"""

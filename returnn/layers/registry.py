@@ -53,6 +53,8 @@ BUILTIN_MODULES = [
     "recurrent.loop_layers",
     "recurrent.outside",
     "recurrent.distances",
+    "twod_lstm",
+    "kenlm",
     "choice",
     "beam_layers",
     "compare",
@@ -68,13 +70,6 @@ BUILTIN_MODULES = [
     "hdf_dump",
 ]
 """below ``returnn.layers``"""
-
-NOT_YET = frozenset(
-    """
-    kenlm twod_lstm
-    """.split()
-)
-"""names that configs use for layer classes that are not there yet"""
 
 _classes: dict[str, type[LayerBase]] = {}
 _builtin_loaded = False
@@ -157,8 +152,6 @@ def unknown_layer_class(name: str) -> UnknownLayerClass:
     :return: error with the nearest names, or all of them
     """
     _load_builtin()
-    if name in NOT_YET:
-        return UnknownLayerClass("unknown layer class %r: it is not supported yet" % name)
     near = did_you_mean(str(name), _classes)
     if near:
         return UnknownLayerClass("unknown layer class %r.%s" % (name, near))

@@ -31,7 +31,9 @@ class SearchChoices:
         self.scores: Tensor | None = None
         """the same as a Tensor"""
         self.src: Tensor | None = None
-        """``src_beams`` as a Tensor; within a loop"""
+        """``src_beams`` as a Tensor; of a frame of a loop, or outside of loops"""
+        self.gold: Tensor | None = None
+        """int32 [batch], outside of loops: the hypothesis with the targets"""
 
     def __repr__(self) -> str:
         decided = ", decided" if self.is_decided else ""
@@ -43,8 +45,8 @@ class SearchChoices:
         return self.owner.network.get_search_choices(base_search_choice=self.owner)
 
     def forget(self) -> None:
-        """Values of one frame of a loop, once that is over."""
-        self.src_beams = self.beam_scores = self.scores = self.src = None
+        """Values of one frame of a loop, or of one step, once that is over."""
+        self.src_beams = self.beam_scores = self.scores = self.src = self.gold = None
 
     def set_src_beams(self, src_beam_idxs: Any) -> None:
         """

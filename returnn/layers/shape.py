@@ -58,7 +58,7 @@ class ActivationLayer(ConcatInputLayer):
             if self.opts:
                 raise ConfigError("activation %r takes no opts" % self.activation)
             x = x.copy_with_feature_last()
-        function = get_activation(self.activation, backend=self.network.backend)
+        function = get_activation(self.activation, backend=self.network.backend, config=self.network.get_config())
         if function is None:
             return x
         self.output_before_activation = OutputWithActivation(x, self.activation)

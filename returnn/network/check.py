@@ -3,9 +3,9 @@
 Contract: layer dict and data keys in; problems out, each with its place. What the pass cannot tell for sure is no
 problem: it is found later, when the layer is built. So nothing is said about layer classes of users that translate
 their dict themselves, nor about options whose meaning depends on the class.
-Algorithm: the dict and the dicts of its sub-networks are scopes. Names lead from the output layers and losses to the
-layers that will be built. Problems of these are errors; those of all other layers are told as warnings only, as old
-configs carry layers of all kinds.
+Algorithm: the dict and the dicts of its sub-networks and recurrent units are scopes. Names lead from the output layers
+and losses to the layers that will be built. Problems of these are errors; those of all other layers are told as
+warnings only, as old configs carry layers of all kinds.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ from returnn.util.suggest import nearest_names
 
 from .errors import LayerNotFound, LayerOptionError, NetworkLayerException, layer_not_found_text
 from .extern_data import data_not_found_text
-from .extra_nets import entries_of_extra_net, split_extra_prefix
+from .extra_nets import entries_of_extra_net, searches, split_extra_prefix
 
 if TYPE_CHECKING:
     from .network import Network
 
 _TRANSLATED = {"class", "from", "loss", "loss_opts", "loss_scale", "loss_only_on_non_search"}
 """options that are not passed to a layer as they are"""
-_SOURCES_BESIDES_FROM = ("extra_deps", "shape_deps", "initial_state")
+_SOURCES_BESIDES_FROM = ("extra_deps", "shape_deps", "initial_state", "initial_output")
 """options that may name layers"""
+_OPTION_WITH_NETWORK = {"subnetwork": "subnetwork", "rec": "unit"}
+"""layer class -> option that may be a layer dict"""
 _ALWAYS_THERE = {"seq_tag", "seq_idx"}
 """data keys that every network has"""
 
@@ -163,7 +165,7 @@ def layer_class_of(desc: dict[str, Any]) -> type[LayerBase]:
 
 
 class _Scope:
-    """A layer dict, and the scopes of the sub-networks in it. Or an overlay: what one of its extra nets is made of."""
+    """A layer dict, and the scopes of the networks in it. Or an overlay: what one of its extra nets is made of."""
 
     def __init__(
         self,
@@ -171,16 +173,19 @@ class _Scope:
         *,
         parent: _Scope | None = None,
         name: str = "",
+        is_unit: bool = False,
         main: _Scope | None = None,
         extra_prefix: str = "",
     ):
         """
         :param net_dict: as in the config; of an overlay that of ``main``
-        :param parent: of a sub-network
-        :param name: of the layer that a sub-network is in
+        :param parent: of a network inside
+        :param name: of the layer that a network inside is in
+        :param is_unit: of a network inside: it is computed frame by frame
         :param main: of an overlay: the network
         :param extra_prefix: of an overlay
         """
+        self.is_unit = is_unit
         self.net_dict = net_dict
         self.main = main
         self.extra_prefix = extra_prefix
@@ -221,21 +226,31 @@ class _Scope:
         return main._overlays[prefix], rest
 
     def inner(self, name: str) -> _Scope | None:
-        """of the sub-network in a layer"""
+        """of the network in a layer"""
         desc = self.desc(name)
-        net_dict = desc.get("subnetwork") if isinstance(desc, dict) and desc.get("class") == "subnetwork" else None
+        layer_class = desc.get("class") if isinstance(desc, dict) else None
+        option = _OPTION_WITH_NETWORK.get(layer_class) if isinstance(layer_class, str) else None
+        net_dict = desc.get(option) if option else None
         if not isinstance(net_dict, dict):
             return None
         if name not in self._inner:
-            self._inner[name] = _Scope(net_dict, parent=self, name=name)
+            self._inner[name] = _Scope(net_dict, parent=self, name=name, is_unit=option == "unit")
         return self._inner[name]
+
+    def is_in_unit(self) -> bool:
+        """whether there is a frame before"""
+        return self.is_unit or (self.parent is not None and self.parent.is_in_unit())
+
+    def is_in_search(self) -> bool:
+        """because of an extra net around"""
+        return searches(self.extra_prefix) or (self.parent is not None and self.parent.is_in_search())
 
     def is_in_extra_net(self) -> bool:
         """there, losses of sub-networks do not count"""
         return self.main is not None or (self.parent is not None and self.parent.is_in_extra_net())
 
     def all_layers(self) -> Iterator[tuple[_Scope, str, Any]]:
-        """of all entries, also those of the sub-networks inside"""
+        """of all entries, also those of the networks inside"""
         for key, desc in self.layers.items():
             scope, name = self.home_of(key)
             yield scope, name, desc
@@ -294,8 +309,18 @@ class _Checker:
 
     def _roots_of(self, scope: _Scope) -> Iterator[tuple[_Scope, str]]:
         for key, desc in scope.layers.items():
-            if isinstance(desc, dict) and self._is_allowed(desc) and is_root(key, desc):
+            if not isinstance(desc, dict):
+                continue
+            if (self._is_allowed(desc) and is_root(key, desc)) or (scope.is_unit and desc.get("need_last")):
                 yield scope.home_of(key)
+
+    def _needs_end(self, scope: _Scope, desc: dict[str, Any], unit: _Scope) -> bool:
+        """whether the loop ends by that layer"""
+        if desc.get("axis") is not None or desc.get("size_target"):
+            return False
+        layers = [x for x in unit.layers.values() if isinstance(x, dict) and x.get("class") == "choice"]
+        given = any(x.get("cheating") or x.get("search") is False for x in layers)
+        return not desc.get("target") or ((self._search or scope.is_in_search()) and not given)
 
     def _is_allowed(self, desc: dict[str, Any]) -> bool:
         return is_allowed(desc, evaluation=self._evaluation, search=self._search)
@@ -304,10 +329,11 @@ class _Checker:
         desc = scope.desc(name)
         inner = scope.inner(name)
         if inner is not None:
-            if not scope.is_in_extra_net():
+            if inner.is_unit or not (scope.is_in_extra_net() or scope.is_in_unit()):
                 yield from self._roots_of(inner)
-            if "output" in inner.layers:
-                yield inner, "output"
+            for key in ["output", *(["end"] if inner.is_unit and self._needs_end(scope, desc, inner) else [])]:
+                if key in inner.layers:
+                    yield inner, key
         try:
             cls = layer_class_of(desc)
         except ConfigError:
@@ -318,6 +344,8 @@ class _Checker:
             sure = self._sure_names(scope, name, desc, cls)
             keys = (*_SOURCES_BESIDES_FROM, *(cls._layer_options if cls else ()))
             names = sure + _strings([desc.get(key) for key in keys])
+            if desc.get("class") == "choice" and self._reads_scores(scope, desc):
+                names += _strings(desc.get("explicit_search_sources"))
             if self._builds_loss(desc) and isinstance(desc.get("loss_opts"), dict):
                 names += _layers_of_loss(desc)
         for source in names:
@@ -346,6 +374,11 @@ class _Checker:
         home, rest = scope.home_of(name)
         if home is not scope:
             return self._resolve_own(home, rest)
+        if name == ":i" or name.startswith("prev:"):
+            if not scope.is_in_unit():
+                raise self._not_found(scope, name, "it is there only within the unit of a recurrent layer")
+            before = name[len("prev:") :]
+            return [] if name == ":i" or before.startswith("prev:") else self._resolve(scope, before)
         if scope.has(name):
             return [(scope, name)]
         if name == "data" or name.startswith("data:"):
@@ -367,7 +400,9 @@ class _Checker:
                 raise ConfigError(data_not_found_text(key, self._data_keys))
             return []
         desc = scope.parent.desc(scope.name)
-        if desc.get("concat_sources", True):
+        if scope.is_unit:
+            is_source = name == "data:source" or (name == "data" and bool(_names_of_from(desc.get("from", "data"))))
+        elif desc.get("concat_sources", True):
             is_source = name == "data"
         else:
             sources = _names_of_from(desc.get("from", "data"))
@@ -384,6 +419,8 @@ class _Checker:
     def _sure_names(self, scope: _Scope, name: str, desc: dict[str, Any], cls: type[LayerBase] | None) -> list[str]:
         """what can only be names of layers"""
         names = _names_of_from(desc.get("from", cls._default_source if cls else None))
+        if desc.get("class") == "choice" and not self._reads_scores(scope, desc):
+            names = []
         names += _names_of_reuse_params(desc.get("reuse_params"))
         if self._evaluation or (desc.get("n_out") is None and desc.get("out_dim") is None):
             for target in _strings(desc.get("target")):
@@ -392,6 +429,12 @@ class _Checker:
                 elif target != name and scope.has(target):
                     names.append(target)
         return names
+
+    def _reads_scores(self, scope: _Scope, desc: dict[str, Any]) -> bool:
+        """whether a layer of class choice does not just give the target"""
+        search = self._search or scope.is_in_search()
+        options = [desc.get("search"), desc.get("add_to_beam_scores"), desc.get("scheduled_sampling")]
+        return search or any(options)
 
     def _builds_loss(self, desc: dict[str, Any]) -> bool:
         if not desc.get("loss") or not self._evaluation:

@@ -69,25 +69,26 @@ def _seq_text(seq: int, seq_tags: Sequence[str] | None) -> str:
 
 def different_lens_text(what: str, lens: str, output_lens: str, seq_tags: Sequence[str] | None = None) -> str:
     """
-    :param what: which lengths are not the same
+    :param what: which lengths "are not those of" what other ones; by default, of the output
     :param lens: of the sequences: numbers in brackets
-    :param output_lens: the same, of the output
+    :param output_lens: the same, of these
     :param seq_tags: of the sequences; else they are counted from 0
     :return: message for the user: all lengths, and those that differ
     """
+    other = what.partition(" are not those of ")[2] or "the output"
     lines = ["%s%s." % (what[:1].upper(), what[1:])]
     if seq_tags is not None:
         lines.append("Sequences: %s" % ", ".join(map(str, seq_tags)))
-    lines += ["Lengths: %s" % lens, "of the output: %s" % output_lens]
+    lines += ["Lengths: %s" % lens, "of %s: %s" % (other, output_lens)]
     found, wanted = re.findall(r"\d+", lens), re.findall(r"\d+", output_lens)
     if len(found) == len(wanted) and (seq_tags is None or len(seq_tags) == len(found)):
         differ = [
-            "%s (%s, of the output %s)" % (_seq_text(seq, seq_tags), a, b)
+            "%s (%s, of %s %s)" % (_seq_text(seq, seq_tags), a, other, b)
             for seq, (a, b) in enumerate(zip(found, wanted, strict=True))
             if a != b
         ]
         lines.append(
             "They differ for: %s%s" % (", ".join(differ[:_MAX_SHOWN]), ", ..." if len(differ) > _MAX_SHOWN else "")
         )
-    lines.append("Correct the data, or the layers that change the length of the output.")
+    lines.append("Correct the data, or the layers that change the length of %s." % other)
     return "\n".join(lines)

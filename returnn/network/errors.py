@@ -46,9 +46,9 @@ def layer_not_found_text(name: str, network: str, known: Iterable[str], why: str
     :return: message with the nearest names, or all of them
     """
     known = sorted(known)
-    near = did_you_mean(name, known)
+    near = "" if name in known else did_you_mean(name, known)
     text = "layer %r not found in %s%s.%s" % (name, network, ": " + why if why else "", near)
-    return text if near or len(known) > 30 else text + " Layers: %s" % ", ".join(known)
+    return text if near or name in known or len(known) > 30 else text + " Layers: %s" % ", ".join(known)
 
 
 class CannotHandleUndefinedSourcesException(Exception):

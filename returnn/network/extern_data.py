@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from returnn.config import Config
+from returnn.datasets.util.vocabulary import Vocabulary
 from returnn.log import log
 from returnn.tensor import Tensor, TensorDict, batch_dim
-from returnn.util.errors import ConfigError
+from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import did_you_mean
 
 
@@ -203,10 +204,25 @@ def _as_kwargs(key: str, value: Any) -> Any:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, dict):
-        return dict(value)
+        return dict(value, vocab=_as_vocab(key, value)) if value.get("vocab") else dict(value)
     if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(n, int) for n in value):
         return _from_dim_ndim(*value)
     raise ConfigError("extern_data[%r] must be a dict of options, or (dim, ndim), but is %r" % (key, value))
+
+
+def _as_vocab(key: str, opts: dict[str, Any]) -> Any:
+    """:return: the vocabulary, also of a file or of options"""
+    vocab = opts["vocab"]
+    try:
+        if isinstance(vocab, str):
+            vocab = Vocabulary(vocab, unknown_label=None)
+        elif isinstance(vocab, Mapping):
+            vocab = Vocabulary.create_vocab(**vocab)
+    except UserError as exc:
+        raise ConfigError(f"extern_data[{key!r}]: vocab: {exc}") from exc
+    if opts.get("dim") not in (None, vocab.num_labels):
+        raise ConfigError(f"extern_data[{key!r}]: dim is {opts['dim']}, but vocab has {vocab.num_labels} labels")
+    return vocab
 
 
 def _from_dim_ndim(dim: int, ndim: int) -> dict[str, Any]:

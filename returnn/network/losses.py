@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from returnn.layers.loss import check_loss_options, get_loss_class, loss_from_options
@@ -81,6 +81,30 @@ def make_holders(network: Network) -> list[LossHolder]:
         if names[plain] == 1:
             holder.name = plain
     return sorted(holders, key=lambda holder: holder.name)
+
+
+def describe_objective(holders: Sequence[LossHolder]) -> list[str]:
+    """
+    :param holders: of all losses
+    :return: lines for the log: how each loss enters what is minimised
+    """
+    return ["losses, as they are minimised:", *("  %s: %s" % (h.name, _in_objective(h)) for h in holders)]
+
+
+def _in_objective(holder: LossHolder) -> str:
+    loss = holder.loss
+    kind = getattr(loss, "class_name", None) or type(loss).__name__
+    if holder.get_loss_value_for_objective() is None:
+        return "%s, not minimised, only reported" % kind
+    if holder.get_only_on_eval():
+        return "%s, not minimised, only in evaluation" % kind
+    has_frames = loss.frames_dim() is not None
+    mode = "sum over %s" % ("frames" if has_frames and not loss.recurrent else "sequences")
+    if loss.use_normalized_loss:
+        has_own_norm = loss.custom_norm_factor is not None or loss.custom_inv_norm_factor is not None
+        number = "number of frames" if has_frames else "number of sequences"
+        mode += ", times its own norm factor" if has_own_norm else ", divided by the %s" % number
+    return "%s, scale %s, %s" % (kind, loss.scale, mode)
 
 
 def _arguments_of_get_losses(layer: LayerBase) -> dict[str, Any]:

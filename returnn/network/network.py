@@ -331,7 +331,14 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
 
     def step_for_noise(self) -> Any:
         """
-        :return: global train step: int or raw scalar
+        :return: int or raw scalar: global train step; where it stands still, that and the step within the pass
+        """
+        steps = self._steps
+        return steps.global_train_step if self.train_flag is True else steps.global_train_step + steps.epoch_step
+
+    def get_global_train_step(self) -> Any:
+        """
+        :return: int or raw scalar: training steps before this one
         """
         return self._steps.global_train_step
 
@@ -421,7 +428,7 @@ class Network(DataAccess, ParamAccess, Objective, RunState, RecContext, OutputCh
         try:
             return self.get_layer_or_missing(name)
         except LayerMissing:
-            raise layer_not_found(self, name, "was not built") from None
+            raise layer_not_found(self, name, "it was not built, as nothing needs it") from None
 
     def get_layer_or_missing(self, name: str) -> LayerBase:
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 
@@ -15,6 +15,7 @@ class RunState:
 
     def __init__(self) -> None:
         self._run_opts: dict[str, Any] = {}
+        self._seq_tags: Sequence[str] | None = None
         self._graph_reset_callbacks: list[Callable[[], None]] = []
         self._run_finished_callbacks: list[Callable[[], None]] = []
 
@@ -29,6 +30,18 @@ class RunState:
         :return: of :func:`set_run_opts`
         """
         return self.get_root_network()._run_opts
+
+    def set_seq_tags_of_step(self, tags: Sequence[str] | None) -> None:
+        """
+        :param tags: of the sequences of the step that comes now; None: not known
+        """
+        self.get_root_network()._seq_tags = tags
+
+    def get_seq_tags_of_step(self) -> Sequence[str] | None:
+        """
+        :return: for messages, while the step is computed
+        """
+        return self.get_root_network()._seq_tags
 
     def register_graph_reset_callback(self, callback: Callable[[], None]) -> None:
         """

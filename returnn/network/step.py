@@ -175,6 +175,7 @@ class Steps(_Layers):
             raise UserError("%r: the network needs data that the step does not have: %s" % (net, ", ".join(missing)))
         raws = {key: raw if _is_text(raw) else net.backend.convert(raw) for key, raw in data.items()}
         TensorDict({key: net.extern_data.data[key] for key in keys}).assign_from_raw_tensor_dict_(raws)
+        net.set_seq_tags_of_step(self.seq_tags())
 
 
 class InnerSteps(_Layers):

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy
+from google.protobuf.message import DecodeError
 
 from returnn.tf.compat import tf, v1
 from returnn.util.errors import UserError
@@ -177,6 +178,30 @@ def assign_values(session: v1.Session, values: Mapping[str, numpy.ndarray], vari
             initializers.append(var.initializer)
         session.run(initializers, feed)
         todo = later
+
+
+def note(key: str, text: str) -> None:
+    """
+    :param key: one of this name only
+    :param text: what to remember of the current graph, in the ``.meta`` of its checkpoints
+    """
+    v1.add_to_collection(key, text)
+
+
+def read_note(prefix: str, key: str) -> str | None:
+    """
+    :param prefix: of the file names
+    :param key: as of :func:`note`
+    :return: None: it was not noted, or there is no ``.meta`` that can be read
+    """
+    meta = v1.MetaGraphDef()
+    try:
+        with open(prefix + META_SUFFIX, "rb") as f:
+            meta.ParseFromString(f.read())
+    except (OSError, DecodeError):
+        return None
+    texts = meta.collection_def[key].bytes_list.value if key in meta.collection_def else ()
+    return texts[0].decode("utf8") if texts else None
 
 
 def write_checkpoint_state(prefix: str) -> None:

@@ -29,6 +29,7 @@ from returnn.engine.limits import number_or_per_key
 from returnn.engine.model_cleanup import CleanupOptions
 from returnn.learning_rate_control import load_learning_rate_control_from_config
 from returnn.log import log
+from returnn.network.losses import describe_objective
 from returnn.tf.checkpoint import (
     INDEX_SUFFIX,
     DamagedCheckpointError,
@@ -460,6 +461,8 @@ class Engine(EngineBase):
         print("start training at epoch %i" % self.start_epoch, file=log.v3)
         print("using batch size: %r, max seqs: %i" % (self.batch_size, self.max_seqs), file=log.v4)
         print("learning rate control: %s" % self.learning_rate_control, file=log.v4)
+        for line in describe_objective(self.network.get_losses()):
+            print(line, file=log.v4)
         self._evaluate_what_is_missing(self.start_epoch - 1)
         if self.start_epoch > self.final_epoch:
             print(

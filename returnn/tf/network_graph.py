@@ -8,8 +8,9 @@ from typing import Any
 import numpy
 
 from returnn.config import Config
+from returnn.layers.activations import gelu_formula, is_gelu
 from returnn.log import log
-from returnn.tf.checkpoint import CheckpointSaver, assign_values
+from returnn.tf.checkpoint import CheckpointSaver, assign_values, note, read_note
 from returnn.tf.compat import tf, v1
 from returnn.tf.network import TFNetwork
 from returnn.tf.seeds import network_and_graph_seed
@@ -67,6 +68,9 @@ class NetworkGraph:
             name="root",
         )
         self.network.construct_from_dict(net_dict)
+        self._gelu_formula = _used_gelu_formula(self.network)
+        if self._gelu_formula is not None:
+            note("gelu_formula", self._gelu_formula)
         on_constructed(self.network)
         self.network.print_network_info()
         self.epoch_step_placeholder = self.network.get_epoch_step()
@@ -191,6 +195,12 @@ class NetworkGraph:
         :raises UserError: they do not fit
         """
         self.network.set_values_of_file(values, self.session, filename=filename)
+        noted = read_note(filename, "gelu_formula") if self._gelu_formula is not None else None
+        if noted not in (None, self._gelu_formula):
+            log.print_warning(
+                'The model %s was trained with gelu_formula = "%s", but here it is "%s". Set it in the config.'
+                % (filename, noted, self._gelu_formula)
+            )
 
     def set_optimizer_values(self, values: Values, *, filename: str) -> None:
         """
@@ -221,3 +231,9 @@ def _ops_behind(ops: Sequence[tf.Operation]) -> set[tf.Operation]:
         seen |= new
         todo.extend(new)
     return seen
+
+
+def _used_gelu_formula(network: TFNetwork) -> str | None:
+    """:return: None: no layer has this function"""
+    options = [layer.kwargs.get(key) for _, layer in network.all_layers() for key in ("activation", "gate_activation")]
+    return gelu_formula(network.get_config()) if any(map(is_gelu, options)) else None

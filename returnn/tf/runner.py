@@ -158,6 +158,7 @@ class Runner:
             step_start = time.monotonic()
             info.feed_dict, info.meta = provider.get_feed_dict()
             self.step_meta = info.meta
+            self.engine.network.set_seq_tags_of_step(info.meta["seq_tag"])
             info.feed_dict.update(graph.get_step_feed(train_flag=self._train_flag, epoch_step=info.step))
             run_start = time.monotonic()
             fetched = session.run(fetches, info.feed_dict)
@@ -263,6 +264,7 @@ class Runner:
             file=log.v3,
         )
         print("%s, sequences: %s" % (report_prefix, batches.counts), file=log.v3)
+        print("%s, frames: %s" % (report_prefix, batches.counts.frames_text()), file=log.v3)
         self.stats = {key: _stats_value(key, stats) for key, stats in self._stats.items()}
         if self.stats:
             print("Stats:", file=log.v1)

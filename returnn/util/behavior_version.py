@@ -71,12 +71,20 @@ class Change(enum.Enum):
     LENGTH_HAS_DTYPE = (31, "length: `dtype` and `sparse` count for lengths of sequences too")
     EMPTY_SOFTMAX_IS_ZERO = (31, "softmax over no frames: zeros (before: nan)")
     NORM_MASKS = (31, "norm, weighted_sum: frames behind a sequence's end do not count")
+    KEPT_FRAMES_MASK = (
+        31,
+        "self_attention, `initial_state` keep_over_epoch: the padding of earlier steps does not count",
+    )
     CTC_WITHOUT_PATH_IS_ZERO = (31, "CTC: sequences without a path have zero loss and gradient")
     LAST_FRAME_COUNTS = (
         31,
         "rec, `need_last` with `include_eos`, over a known length: the last frame (before: the one before the last)",
     )
     REGRESSION_WITHOUT_FRAME_ERROR = (31, "losses mse, mean_l1, l1: report no error (before: of the highest feature)")
+    FORGET_BIAS_OF_GATE = (
+        31,
+        "rec, unit layernormvariantslstm with global norms: `forget_bias` starts the forget gate alone (before: all)",
+    )
     SEARCH_ENDS_EXACTLY = (
         31,
         "choice: over given frames, those behind a sequence's end do not count (before: without `include_eos` the first"
@@ -90,6 +98,31 @@ class Change(enum.Enum):
         31,
         "choice: final scores are divided by the length of each hypothesis, to the power of the exponent (before: by"
         " the longest length of the batch)",
+    )
+
+    WORKERS_CHANGE_NOTHING = (
+        31,
+        "datasets with worker processes: random numbers of `map_seq` come from epoch and sequence (before: from the"
+        " order in which a worker gets them); the fraction of the epoch does not depend on workers",
+    )
+
+    LENGTH_LIMITS_OF_USED_KEYS = (
+        31,
+        "batch_size, max_seq_length, min_seq_length and the like as one number: count for the data keys that the network"
+        " uses (before: for all that the dataset has)",
+    )
+    AUDIO_SEED_PER_SEQ = (
+        31,
+        "OggZipDataset, LibriSpeechCorpus: random changes of audio and random splits of targets depend on epoch and"
+        " sequence (before: also on what was loaded before)",
+    )
+    LM_LENGTHS_IN_SYMBOLS = (
+        31,
+        "LmDataset: orders by length count words or characters, where those are the symbols (before: bytes)",
+    )
+    LM_RANDOM_PER_SEQ = (
+        31,
+        "LmDataset: random phones and splits of words depend on epoch and sequence (before: on what was loaded before)",
     )
 
     def __init__(self, version: int, text: str):

@@ -115,12 +115,13 @@ def test_edit_distance_of_unequal_lengths(backend: str) -> None:
     assert (y.template.dtype, y.values[0].tolist()) == ("int32", [3, 2, 0])
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "int64"])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_cross_entropy_of_one_frame_and_of_more_dims(backend: str) -> None:
+def test_cross_entropy_of_one_frame_and_of_more_dims(backend: str, dtype: str) -> None:
     """-log softmax([0, 0, 0, 0])[label] = log 4, and -log(e / (e + 3)) with a 1 for the label"""
     logits = numpy.zeros((2, 2, 4))
     logits[1, :, 2] = 1
-    labels = Tensor("l", [T, batch_dim], "int32", sparse_dim=WITH_BLANK)
+    labels = Tensor("l", [T, batch_dim], dtype, sparse_dim=WITH_BLANK)
     feed = {T: [2, 2], "logits": logits, "l": [[1, 2], [1, 2]]}
     y = run_rf(
         backend, lambda x, y: rf.sparse_softmax_cross_entropy(x, labels=y, axis=WITH_BLANK), [LOGITS, labels], [feed]

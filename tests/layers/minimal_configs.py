@@ -90,6 +90,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "tile_features": {"repetitions": 2},
     "time_chunking": {"chunk_size": 3, "chunk_step": 2},
     "top_k": {"axis": "F", "k": 2},
+    "twod_lstm": {"n_out": 3, "pooling": "weighted", "from": ["data", "data:labels"]},
     "transpose": {"perm": {"F": "T", "T": "F"}},
     "transposed_conv": {"filter_size": (3,), "strides": (2,), "n_out": 4},
     "variable": {"shape": (3, 4), "init": "glorot_uniform", "from": None},

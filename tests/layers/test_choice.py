@@ -584,19 +584,25 @@ def test_mistakes_in_options(layer: dict[str, Any], message: str) -> None:
         Search("tf", unit, labels=[[0, 0, 0]])
 
 
-def test_choice_outside_of_loops() -> None:
+def test_choice_from_all_frames_outside_of_loops() -> None:
+    """Nobody would know in which order."""
     further = {"wrong": {**choice("data"), "is_output_layer": True}}
-    with pytest.raises(UserError, match="labels can be chosen within the unit of a recurrent layer only"):
+    with pytest.raises(
+        UserError, match=r"it chooses one label of each sequence, from scores \[batch, labels\], not from"
+    ):
         Search("tf", {"output": choice()}, further=further)
 
 
 def test_hypotheses_of_two_searches() -> None:
-    """Both are named."""
+    """Both layers are named."""
     further = {
         "other": {"class": "rec", "from": "data", "target": None, "unit": {"output": choice()}},
         "wrong": {"class": "compare", "kind": "equal", "from": ["output", "other"], "is_output_layer": True},
     }
-    with pytest.raises(UserError, match="beam other/output' and 'beam output/output'. Decide first"):
+    with pytest.raises(
+        UserError,
+        match="None of these layers chose after all the others:\n  <RecLayer 'other' .*\n  <RecLayer 'output' ",
+    ):
         Search("tf", {"output": choice()}, further=further)
 
 
@@ -609,3 +615,54 @@ def test_nothing_to_look_at_without_search() -> None:
 def test_large_beam_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     Search("tf", {"output": choice(beam_size=6)})
     assert "beam_size 6 is larger than the number of labels, 4" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_scores_and_sources_of_the_frame_before(backend: str) -> None:
+    """Along each final hypothesis: what they were one frame before, in front of the first one 0. With A and a fourth
+    frame that adds nothing, the three final ones have the scores -1.9 -2 -2.1, and go on from 0 1 0 of frame 1."""
+    unit = {
+        "output": choice(length_normalization=False),
+        "embed": {"class": "linear", "n_out": 2, "activation": None, "from": "prev:output"},
+        **{
+            name: {"class": "choice_get_" + what, "from": source, "is_output_layer": True, "initial_output": 0}
+            for what in ("beam_scores", "src_beams")
+            for name, source in ((what, "output"), (what + "_before", "prev:output"), (what + "_embed", "embed"))
+        },
+    }
+    names = [name for name in unit if name.startswith(("beam_scores", "src_beams"))]
+    further = {"all_" + name: {"class": "copy", "from": "output/" + name, "is_output_layer": True} for name in names}
+    search = Search(backend, unit, [[*A, [0, -5, -5, -5]]], further=further, fetch=list(further))
+    for what in ("beam_scores", "src_beams"):
+        now, before, embed = (search.results["out:all_%s%s" % (what, x)] for x in ("", "_before", "_embed"))
+        assert now[:, 1:].any() and not before[:, 0].any()
+        numpy.testing.assert_allclose(before[:, 1:], now[:, :-1])
+        numpy.testing.assert_allclose(embed, before)
+    assert search.results["out:all_src_beams_before"][:, 3].tolist() == [0, 1, 0]
+    numpy.testing.assert_allclose(search.results["out:all_beam_scores_before"][:, 3], [-1.9, -2, -2.1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_last_states_of_hypotheses(backend: str) -> None:
+    """Of a cell in a network inside of the unit: of the final hypotheses, as a layer of the unit has them at the end of
+    each sequence; and the best one has one."""
+    cell = {"class": "rnn_cell", "unit": "standardlstm", "n_out": 3, "from": "data", "need_last": True}
+    sub = {"class": "subnetwork", "from": ["embed", "data:source"], "subnetwork": {"output": cell}}
+    unit = {
+        "embed": {"class": "linear", "n_out": 3, "activation": "tanh", "from": "prev:output"},
+        "sub": {**sub, "is_output_layer": True},
+        "state": {"class": "get_last_hidden_state", "from": "sub", "n_out": 6, "need_last": True},
+        "scores": {"class": "softmax", "n_out": 4, "from": "sub"},
+        "output": choice("scores", input_type="prob"),
+    }
+    further = {
+        "kept": {"class": "rec_last_output", "rec_layer": "output", "sub_layer_name": "state", "is_output_layer": True},
+        "last": {"class": "get_last_hidden_state", "from": "output/sub", "n_out": 6, "is_output_layer": True},
+        "best": {"class": "decide", "from": "last", "is_output_layer": True},
+    }
+    search = Search(backend, unit, [A, A[::-1]], [3, 2], further=further, fetch=list(further))
+    kept, last, best = (search.results["out:" + name] for name in further)
+    assert kept.shape == (6, 6) and numpy.unique(kept.round(4), axis=0).shape[0] > 2
+    numpy.testing.assert_allclose(last, kept, rtol=1e-5)
+    rows = search.array_of_scores.argmax(axis=1) + numpy.array([0, 3])
+    numpy.testing.assert_allclose(best, kept[rows], rtol=1e-5)

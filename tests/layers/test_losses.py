@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
+from returnn.network.losses import describe_objective
 from returnn.tf.compat import tf
 from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import ConfigError
@@ -43,6 +44,43 @@ def test_ce() -> None:
     normalized = fetches({**SOFTMAX, "loss": "ce", "loss_opts": {"use_normalized_loss": True}})
     assert normalized["loss"] == pytest.approx(1.724499)
     assert cost({**SOFTMAX, "loss": "ce", "loss_opts": {"use_flatten_frames": False}}) == pytest.approx(8.622494)
+
+
+def test_normalized_loss_of_the_config() -> None:
+    """All losses, as if each had use_normalized_loss: 8.622494 / 5; unless a loss says something else."""
+    other = {"other": {**SOFTMAX, "loss": "ce", "loss_scale": 0.5, "loss_opts": {"use_normalized_loss": False}}}
+    got = fetches({**SOFTMAX, "loss": "ce"}, normalized_loss=True)
+    assert got["loss"] == pytest.approx(1.724499)
+    assert got["cost:output"] == pytest.approx(8.622494)
+    both = fetches({**SOFTMAX, "loss": "ce"}, other, normalized_loss=True)
+    assert both["loss"] == pytest.approx(1.724499 + 0.5 * 8.622494)
+    assert fetches({**SOFTMAX, "loss": "ce"}, normalized_loss=False)["loss"] == pytest.approx(8.622494)
+
+
+def test_how_each_loss_enters_the_objective() -> None:
+    """A line for each, sorted by name."""
+    softmax, ctc = {**SOFTMAX, "is_output_layer": True}, {"class": "softmax", "from": "data", "target": "classes"}
+    network = {
+        "output": {**softmax, "loss": "ce", "loss_scale": 0.5},
+        "a": {**ctc, "loss": "ctc", "loss_opts": {"use_normalized_loss": True}},
+        "b": {**softmax, "loss": "ce", "loss_scale": 0},
+        "c": {**softmax, "loss": "ce", "only_on_eval": True},
+        "d": {**softmax, "loss": "ce", "loss_opts": {"use_normalized_loss": True, "custom_norm_factor": 0.25}},
+        "mean": {"class": "reduce", "mode": "mean", "axis": "T", "from": "data", "loss": "as_is"},
+        "best": {"class": "reduce", "mode": "argmax", "axis": "F", "from": "data"},
+        "wer": {"class": "copy", "from": "best", "target": "classes", "loss": "edit_distance"},
+    }
+    with Net(network, EXTERN_DATA, train=True) as net:
+        assert describe_objective(net.net.get_losses()) == [
+            "losses, as they are minimised:",
+            "  a: ctc, scale 1.0, sum over sequences, divided by the number of frames",
+            "  b: ce, not minimised, only reported",
+            "  c: ce, not minimised, only in evaluation",
+            "  d: ce, scale 1.0, sum over frames, times its own norm factor",
+            "  mean: as_is, scale 1.0, sum over sequences",
+            "  output: ce, scale 0.5, sum over frames",
+            "  wer: edit_distance, not minimised, only reported",
+        ]
 
 
 @pytest.mark.parametrize(("scale", "objective"), [(0.5, 4.311247), (0, 0)])

@@ -144,7 +144,7 @@ def _feed_dict(net: TFNetwork, stored: Mapping[str, numpy.ndarray]) -> dict[Any,
                 if lens is not None:
                     feed[size] = lens
     for op in v1.get_default_graph().get_operations():
-        if op.type == "Placeholder" and op.name.rsplit("/", 1)[-1] == "epoch_step":
+        if op.type.startswith("Placeholder") and op.name.rsplit("/", 1)[-1] == "epoch_step":
             feed[op.outputs[0]] = 1
     return feed
 

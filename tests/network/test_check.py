@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from returnn.layers.base import LayerBase
-from returnn.layers.registry import NOT_YET, get_layer_class_name_list
+from returnn.layers.registry import get_layer_class_name_list
 from returnn.log import log
 from returnn.network.check import check_net_dict, problems_text, report_problems
 from returnn.network.errors import LayerNotFound, LayerOptionError
@@ -30,7 +30,7 @@ def test_all_kinds_of_mistakes_at_once() -> None:
     network = {
         "enc": {**LINEAR, "with_baes": False, "frm": "data"},
         "enc2": {**LINEAR, "n_outt": 3, "from": "encc"},
-        "conv": {"class": "kenlm", "from": "enc2"},
+        "conv": {"class": "lineer", "from": "enc2"},
         "sub": {"class": "subnetwork", "subnetwork": {"output": {"clas": "copy", "from": "base:con"}}, "from": "conv"},
         "x": {"class": "zzzzz", "from": ["sub", "enc", "data:clases"]},
         "output": {**SOFTMAX, "from": "x", "loss": "cee"},
@@ -47,7 +47,7 @@ def test_all_kinds_of_mistakes_at_once() -> None:
     assert [line for line, _, _ in losses] == [
         'network["aux"]: target \'clases\' is neither a layer nor a data key. Did you mean "classes"?'
         " Data keys: classes, data",
-        "network[\"conv\"]: unknown layer class 'kenlm': it is not supported yet",
+        'network["conv"]: unknown layer class \'lineer\'. Did you mean "linear"?',
         'network["enc"]: option "frm" is unknown to layer class "linear". Did you mean "from"?',
         'network["enc"]: option "with_baes" is unknown to layer class "linear". Did you mean "with_bias"?',
         'network["enc2"]: option "n_outt" is unknown to layer class "linear". Did you mean "n_out"?',
@@ -201,10 +201,110 @@ def test_layers_that_translate_their_dict_are_left_alone() -> None:
     assert lines(network) == ['network["b"]: option "foo" is unknown to layer class "linear".']
 
 
-def test_classes_that_are_there_are_not_listed_as_missing() -> None:
-    assert not NOT_YET & set(get_layer_class_name_list())
-
-
 def test_no_backend_is_loaded() -> None:
     code = "import sys, returnn.network.check as c; c.check_net_dict({'output': {'class': 'x'}}, ['data'])"
     subprocess.run([sys.executable, "-c", code + "; assert 'tensorflow' not in sys.modules"], check=True, timeout=60)
+
+
+# ---- units of recurrent layers
+
+CHOICE = {"class": "choice", "target": "classes", "beam_size": 2, "from": "prob", "initial_output": 0}
+
+
+def unit_in(unit: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """a network with this unit"""
+    return {"enc": LINEAR, "output": {"class": "rec", "from": "enc", "target": "classes", "unit": unit, **options}}
+
+
+def test_mistakes_in_a_unit() -> None:
+    """As everywhere: classes, options, names, targets; also in a sub-network in it, and of the frame before."""
+    sub = {"a": {"class": "copy", "from": ["prev:aa", "base:prev:ss", ":i"]}, "output": {"class": "coppy", "from": "a"}}
+    inner = {"output": {"class": "copy", "from": ["base:s", "base:base:en", "prev:outptu"]}}
+    unit = {
+        "s": {**LINEAR, "n_outt": 3, "from": ["data:source", "prev:t", "base:encc", "base:base:enc"]},
+        "sub": {"class": "subnetwork", "from": "s", "subnetwork": sub},
+        "loop": {"class": "rec", "from": "base:enc", "unit": inner},
+        "prob": {**SOFTMAX, "from": ["s", "sub", "loop", "data:clases"], "target": "clases"},
+        "output": {"class": "copy", "from": "prob"},
+    }
+    text = problems_text(check_net_dict(unit_in(unit), KEYS)).splitlines()
+    assert [line for line in text if not line.startswith("  ")] == [
+        'network["output/loop/output"]: layer \'en\' not found in network. Did you mean "enc"?',
+        'network["output/loop/output"]: layer \'outptu\' not found in network["output/loop"]. Did you mean "output"?',
+        'network["output/prob"]: extern data \'clases\' not found. Did you mean "classes"? Available: classes, data',
+        'network["output/prob"]: target \'clases\' is neither a layer nor a data key. Did you mean "classes"?'
+        " Data keys: classes, data",
+        'network["output/s"]: option "n_outt" is unknown to layer class "linear". Did you mean "n_out"?',
+        'network["output/s"]: layer \'t\' not found in network["output"]. Layers: loop, output, prob, s, sub',
+        'network["output/s"]: layer \'encc\' not found in network. Did you mean "enc"?',
+        "network[\"output/s\"]: layer 'base:enc' not found in network: there is no network around this one."
+        " Layers: enc, output",
+        'network["output/sub/a"]: layer \'aa\' not found in network["output/sub"]. Did you mean "a"?',
+        'network["output/sub/a"]: layer \'ss\' not found in network["output"]. Did you mean "s"?',
+        'network["output/sub/output"]: unknown layer class \'coppy\'. Did you mean "copy"?',
+    ]
+
+
+def test_names_in_units_are_understood() -> None:
+    """No alarm for what is there."""
+    sub = {
+        "a": {**LINEAR, "from": ["data", "prev:a", "base:prev:s", "base:s", "base:base:enc", ":i", "base::i"]},
+        "output": {"class": "copy", "from": "a"},
+    }
+    unit = {
+        "s": {**LINEAR, "from": ["data:source", "data", "prev:s", "prev:sub/a", "base:enc", "base:data:classes", ":i"]},
+        "sub": {"class": "subnetwork", "from": "s", "subnetwork": sub},
+        "x": {**LINEAR, "initial_output": "base:enc", "from": ["sub/a", "data:classes", "prev:x"]},
+        "loop": {"class": "rec", "from": "base:enc", "unit": {"output": {"class": "copy", "from": "base:prev:s"}}},
+        "prob": {**SOFTMAX, "from": ["x", "loop"], "target": "classes"},
+        "output": CHOICE,
+        "end": {"class": "compare", "value": 0, "from": "output"},
+        "kept": {"class": "copy", "from": "s", "need_last": True},
+    }
+    network = {**unit_in(unit), "s": {"class": "copy", "from": "output/s", "is_output_layer": True}}
+    assert check_net_dict(network, KEYS) == []
+    assert check_net_dict(network, KEYS, search=True) == []
+    assert check_net_dict({**network, "extra.search:output": network["output"]}, KEYS) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "search", "needed"),
+    [
+        ({"prob": {**SOFTMAX, "from": "bad"}}, False, True),
+        ({"prob": {"class": "softmax", "from": "bad"}}, False, False),
+        ({"prob": {"class": "softmax", "from": "bad"}}, True, True),
+        ({"x": {"class": "copy", "from": "bad", "need_last": True}}, False, True),
+        ({"x": {"class": "copy", "from": "bad", "is_output_layer": True}}, False, True),
+        ({"x": {"class": "copy", "from": "bad"}}, False, False),
+        ({"end": {"class": "compare", "value": 0, "from": "bad"}}, False, False),
+        ({"end": {"class": "compare", "value": 0, "from": "bad"}}, True, True),
+        ({"output": {**CHOICE, "cheating": True}, "end": {"class": "compare", "from": "bad"}}, True, False),
+        ({"output": {**CHOICE, "explicit_search_source": "bad"}}, True, True),
+        ({"output": {**CHOICE, "initial_output": "bad"}}, False, True),
+        ({"output": {"class": "copy", "from": "prev:bad"}}, False, True),
+    ],
+)
+def test_what_a_unit_needs(options: dict[str, Any], search: bool, needed: bool) -> None:
+    """Without search, a choice needs no scores; ``end`` is needed where nothing else says how long the loop is."""
+    unit = {
+        "bad": {**LINEAR, "foo": 1},
+        "prob": {"class": "softmax", "from": "data:source"},
+        "output": CHOICE,
+        **options,
+    }
+    found = lines(unit_in(unit), needed=needed, search=search)
+    assert found == ['network["output/bad"]: option "foo" is unknown to layer class "linear".']
+
+
+def test_frames_are_there_only_in_units() -> None:
+    """Also not in a sub-network that is in none."""
+    sub = {"output": {"class": "copy", "from": "prev:output"}}
+    network = {
+        "sub": {"class": "subnetwork", "from": "data", "subnetwork": sub},
+        "output": {**LINEAR, "from": [":i", "sub"]},
+    }
+    why = "it is there only within the unit of a recurrent layer."
+    assert lines(network) == [
+        "network[\"output\"]: layer ':i' not found in network: %s Layers: output, sub" % why,
+        'network["sub/output"]: layer \'prev:output\' not found in network["sub"]: %s Did you mean "output"?' % why,
+    ]

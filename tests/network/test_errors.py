@@ -58,10 +58,6 @@ TABLE = {
         """network["b"]: unknown layer class 'sofmax'. Did you mean "softmax"?
 network["output"]: unknown layer class 'linaer'. Did you mean "linear"?""",
     ),
-    "class that is not there yet": (
-        one(**{"class": "kenlm"}),
-        """network["output"]: unknown layer class 'kenlm': it is not supported yet""",
-    ),
     "no class": ({"output": {"from": "data"}}, 'network["output"]: option "class" is missing'),
     "class, misspelt": (
         {"output": {"clas": "copy", "from": "data"}},

@@ -8,6 +8,7 @@ import pytest
 import returnn.network.construct as construct
 from returnn.layers.base import LayerBase
 from returnn.network import Network
+from returnn.network.errors import LayerNotFound
 from returnn.tensor import Dim, VerifyOutShapeException, batch_dim
 from returnn.tf.compat import tf
 
@@ -51,6 +52,16 @@ def test_only_what_is_needed_is_built() -> None:
     with Net(network, EXTERN_DATA) as net:
         assert net.net.get_fetches_dict() == {}
         assert net.net.get_used_data_keys() == {"data"}
+
+
+def test_a_layer_that_is_not_built() -> None:
+    """The name is right, so no other one is suggested."""
+    network = {"unused": {**OUTPUT, "loss": None}, "used": OUTPUT, "output": OUTPUT}
+    with Net(network, EXTERN_DATA, train=True) as net, pytest.raises(LayerNotFound) as info:
+        net.net.get_layer("unused")
+    assert str(info.value) == (
+        "layer 'unused' not found in <TFNetwork 'root' train>: it was not built, as nothing needs it."
+    )
 
 
 def test_loss_is_a_sum_and_its_norm_factor_stands_beside(feed4) -> None:

@@ -13,6 +13,7 @@ from .peer_case import case_names, compute, differences, load_stored
 NOT_ON_TORCH = {
     "custom_layers": "its layers compute in __init__, with TensorFlow",
     "loop_user_layer": "its layer class computes in __init__, with TensorFlow",
+    "loop_masked_user_state": "likewise",
     "losses_of_users": "a layer class of the user makes its losses itself, with TensorFlow",
     "random_states": "the state of a random generator, and what it draws, are each backend's own",
     "search_combine_list": "its function computes with TensorFlow and numpy",

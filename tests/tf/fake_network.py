@@ -90,7 +90,7 @@ class FakeNetwork(ParamValues):
         self.cost, self.error = tf.reduce_sum(ce * mask), tf.reduce_sum(wrong * mask)
         self.norm_factor = 1.0 / tf.reduce_sum(mask)
         layer = SimpleNamespace(params={p.op.name: p for p in self.params}, updater_opts=None, L2=None, recurrent=True)
-        layer.custom_param_importer = None
+        layer.custom_param_importer, layer.kwargs = None, {}
         layer.get_absolute_name = lambda: "output"
         self.layers = {"output": layer}
 
@@ -130,6 +130,9 @@ class FakeNetwork(ParamValues):
 
     def set_run_opts(self, **opts: Any) -> None:
         self.run_opts = opts
+
+    def set_seq_tags_of_step(self, tags: Any) -> None:
+        """Nobody here asks for them."""
 
     def call_run_finished_callbacks(self) -> None:
         self.num_finished_runs += 1

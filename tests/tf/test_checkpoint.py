@@ -15,7 +15,9 @@ from returnn.tf.checkpoint import (
     CheckpointSaver,
     DamagedCheckpointError,
     assign_values,
+    note,
     read_checkpoint,
+    read_note,
     write_checkpoint_state,
 )
 from returnn.tf.compat import tf, v1
@@ -65,6 +67,18 @@ def test_tf_saver_reads_it_and_the_meta_graph_restores(session: v1.Session, tmp_
         saver = v1.train.import_meta_graph(prefix + ".meta")
         saver.restore(other, v1.train.latest_checkpoint(str(tmp_path)))
         numpy.testing.assert_array_equal(other.run("h/W/Read/ReadVariableOp:0"), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_note_in_the_meta_graph(session: v1.Session, tmp_path: Path) -> None:
+    """It is read from the file alone; without file, or of another key, there is none."""
+    note("formula", "tanh")
+    _save(session, str(tmp_path / "m"), with_meta=True)
+    _save(session, str(tmp_path / "plain"))
+    (tmp_path / "damaged.meta").write_bytes(b"no proto")
+    assert read_note(str(tmp_path / "m"), "formula") == "tanh"
+    assert read_note(str(tmp_path / "m"), "other") is None
+    assert read_note(str(tmp_path / "plain"), "formula") is None
+    assert read_note(str(tmp_path / "damaged"), "formula") is None
 
 
 def test_assign_makes_no_op_and_sets_only_what_is_given(session: v1.Session) -> None:

@@ -18,6 +18,7 @@ from returnn.log import log
 from returnn.tf.checkpoint import read_checkpoint
 from returnn.tf.engine import Engine
 from returnn.tf.seeds import network_and_graph_seed
+from returnn.util.behavior_version import BehaviorVersion
 from returnn.util.errors import ConfigError, UserError
 from tests.tf.engine_case import make_config, make_dataset, make_engine, make_seqs, run_training
 
@@ -375,6 +376,35 @@ def test_dry_run_saves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def test_a_model_with_another_gelu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The formula is in the model; a training that goes on with another one is warned, one with the same is not."""
+    net = {"h": {"class": "linear", "activation": "gelu", "n_out": 3, "from": "data"}}
+    net["output"] = {"class": "softmax", "loss": "ce", "from": "h"}
+    run_training(make_config(tmp_path, network=net, num_epochs=1, gelu_formula="tanh"))
+    for opts, is_other in [({"gelu_formula": "tanh"}, False), ({}, True)]:
+        capsys.readouterr()
+        make_engine(make_config(tmp_path, network=net, **opts)).finalize()
+        warning = (
+            'WARNING: The model %s/m.001 was trained with gelu_formula = "tanh", but here it is "exact".'
+            " Set it in the config.\n" % tmp_path
+        )
+        assert (warning in capsys.readouterr().out) == is_other
+
+
+def test_ctc_without_a_path_in_a_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels 0 0 need three frames; "seq-1" has two. Once an epoch, and the training goes on."""
+    monkeypatch.setattr(BehaviorVersion, "_version", 31)
+    frames = numpy.ones((3, 3), "float32")
+    seqs = [{"data": frames[:n], "classes": numpy.array([0, 0], "int32")} for n in (3, 2, 3)]
+    net = {"output": {"class": "softmax", "loss": "ctc", "from": "data"}}
+    run_training(make_config(network=net, num_epochs=2, max_seqs=1), train=make_dataset("train", seqs=seqs), dev=False)
+    text = "loss ctc of layer output: 1 of 3 sequences have more labels than their frames can hold. Their loss is 0:"
+    lines = [line for line in capsys.readouterr().out.splitlines() if "more labels" in line]
+    assert lines == ["WARNING: train, epoch %i: %s seq-1" % (epoch, text) for epoch in (1, 2)]
+
+
 def test_log_lines_of_a_training(tmp_path: Path, verbosity4: None, capsys: pytest.CaptureFixture[str]) -> None:
     """In this order, with these words, which people grep for."""
     run_training(make_config(tmp_path, num_epochs=1))
@@ -385,6 +415,8 @@ def test_log_lines_of_a_training(tmp_path: Path, verbosity4: None, capsys: pytes
         r"start training at epoch 1",
         r"using batch size: 20, max seqs: -1",
         r"learning rate control: ConstantLearningRate\(.*",
+        r"losses, as they are minimised:",
+        r"  output: ce, scale 1\.0, sum over frames",
         r"start epoch 1 with learning rate 0\.01 \.\.\.",
         r"train epoch 1, finished after \d+ steps, 0:00:\d\d elapsed \(\d+\.\d% computing time\)",
         rf"Save model under {re.escape(str(tmp_path))}/m\.001",

@@ -44,7 +44,7 @@ class Loss(RawProtocol):
         base_network: Network,
         *,
         use_flatten_frames: bool = True,
-        use_normalized_loss: bool = False,
+        use_normalized_loss: bool | None = None,
         custom_norm_factor: float | Callable[..., Any] | None = None,
         custom_inv_norm_factor: LayerBase | None = None,
         scale: float = 1.0,
@@ -53,13 +53,16 @@ class Loss(RawProtocol):
         :param base_network: in which the layer is
         :param use_flatten_frames: for losses of users: ``output_flat`` has the real frames only, else the padding too.
             The sum is the same
-        :param use_normalized_loss: the objective gets the sum times the norm factor
+        :param use_normalized_loss: the objective gets the sum times the norm factor, which is an average; by default as
+            the config key ``normalized_loss`` says, else not
         :param custom_norm_factor: number, or function of the keywords self, output, layer
         :param custom_inv_norm_factor: layer; the norm factor is 1 / sum of its output
         :param scale: factor in the objective; 0: only reported
         """
         super().__init__(use_flatten_frames=use_flatten_frames)
         self.base_network = base_network
+        if use_normalized_loss is None:
+            use_normalized_loss = base_network.get_config().bool("normalized_loss", False)
         self.use_normalized_loss = use_normalized_loss
         self.custom_norm_factor = custom_norm_factor
         self.custom_inv_norm_factor = custom_inv_norm_factor

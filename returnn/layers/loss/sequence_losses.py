@@ -14,6 +14,7 @@ from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.suggest import did_you_mean
 
 from .base import Loss, option_error
+from .no_path import SequencesWithoutPath
 
 _CTC_OPTS = ("ignore_longer_outputs_than_inputs", "preprocess_collapse_repeated", "ctc_merge_repeated")
 _NATIVE_CTC_OPTS = (
@@ -72,6 +73,7 @@ class CtcLoss(Loss):
         self._check_ctc_opts()
         self.target_collapse_repeated = target_collapse_repeated
         self.auto_clip_target_len = auto_clip_target_len
+        self._without_path = SequencesWithoutPath(self)
 
     def _check_ctc_opts(self) -> None:
         if self.use_native and self.beam_width != 1:
@@ -144,9 +146,14 @@ class CtcLoss(Loss):
             target_spatial_dim=labels_dim,
             **opts,
         )
-        if function is not rf.ctc_full_sum and BehaviorVersion.has(Change.CTC_WITHOUT_PATH_IS_ZERO):
+        if function is not rf.ctc_full_sum:
+            if not BehaviorVersion.has(Change.CTC_WITHOUT_PATH_IS_ZERO):
+                return value  # inf, which stops the training
             value = rf.where(rf.compare(value, "<", float("inf")), value, 0.0)
-        return value
+        if value.raw_tensor is None:
+            return value
+        label_loop = opts.get("label_loop", opts.get("ctc_merge_repeated", True))
+        return self._without_path.counted(value, labels, labels_dim, label_loop=label_loop)
 
     def _native_opts(self) -> dict[str, Any]:
         opts = dict(self.ctc_opts)

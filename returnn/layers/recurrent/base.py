@@ -308,6 +308,10 @@ class RecurrentLayer(ConcatInputLayer):
         """
         :param key: "*": c and h joined; "c", "h"; or their number, in that order
         """
+        loop = self.network.loop
+        behind_loop = None if loop is None else loop.states_behind_loop(self)
+        if behind_loop is not None:
+            return state_of_key(self.name, behind_loop, key)
         if key != "*":
             return state_of_key(self.name, self._states, key)
         if self._joined_states is None:

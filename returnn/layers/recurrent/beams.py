@@ -16,6 +16,8 @@ from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 
 if TYPE_CHECKING:
+    from returnn.layers.search_choices import SearchChoices
+
     from .partition import Partition
 
 
@@ -47,6 +49,13 @@ class Beams:
         :return: its hypotheses
         """
         return self._dims[self.choices.index(layer)]
+
+    def choices_of(self, beam: Dim) -> SearchChoices | None:
+        """
+        :param beam: hypotheses
+        :return: of the layer that has chosen them in this frame; None: they are those of the frame before
+        """
+        return None if beam == self.before else self.choices[self._dims.index(beam)].search_choices
 
     def incoming(self, layer: LayerBase) -> Dim:
         """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import returnn.frontend as rf
 from returnn.layers.base import LayerBase
+from returnn.layers.beam_border import template_without_beam
 from returnn.layers.registry import layer_class
 from returnn.layers.source import UnknownType
 from returnn.tensor import DimKind, Tensor, batch_dim
@@ -77,7 +78,7 @@ class GetLastHiddenStateLayer(LayerBase):
                 return Tensor("state", [batch_dim, out_dim], "float32", feature_dim=out_dim)
             if state is None:
                 raise ConfigError("layer %r (%s) has no state" % (layer.name, layer.layer_class))
-            states.append(state.copy_template() if self._is_template else state)
+            states.append(template_without_beam(state) if self._is_template else state)
         y = states[0]
         for x in states[1:]:
             if self.combine == "concat":

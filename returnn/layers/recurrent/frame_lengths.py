@@ -29,10 +29,15 @@ def set_lengths_of_array(x: Tensor, axes: Iterable[int]) -> None:
     :param axes: of x, whose dims have in this frame the size that the array has
     """
     for axis in axes:
-        x.dims[axis].dyn_size_ext = _size_of_axis(x, axis)
+        x.dims[axis].dyn_size_ext = length_of_array(x, axis)
 
 
-def _size_of_axis(x: Tensor, axis: int) -> Tensor:
+def length_of_array(x: Tensor, axis: int) -> Tensor:
+    """
+    :param x: with value
+    :param axis: of x
+    :return: int32: the size that the array has there
+    """
     backend = backend_of_raw(x.raw_tensor)
     return Tensor("size", [], "int32", raw_tensor=backend.convert(backend.size_of_axis(x.raw_tensor, axis), "int32"))
 
@@ -46,7 +51,7 @@ def length_in_frame(dim: Dim, values: Iterable[Tensor]) -> Tensor:
     size = dim.dyn_size_ext
     if size is None:
         x = next(x for x in values if dim in x.dims)
-        size = _size_of_axis(x, x.get_axis_from_dim(dim))
+        size = length_of_array(x, x.get_axis_from_dim(dim))
     return size
 
 

@@ -14,6 +14,8 @@ from returnn.util.errors import ConfigError
 from .loop_layers import RecPreviousLayer
 
 if TYPE_CHECKING:
+    from returnn.layers.outer_search import OuterSearch
+
     from .loop import Loop
     from .subnet import RecSubnet
 
@@ -112,7 +114,9 @@ def _variable(layer: LayerBase, template: Tensor, subnet: RecSubnet) -> Tensor:
     path = (layer.network.name_prefix + layer.name)[len(subnet.net.name_prefix) :]
     if layer.network.masking is not None and layer.network.inside.masking is not None:
         # the unit of a masked_computation: checkpoints have the name twice in the scope, and once here
-        return layer.param("init_%s_var" % path[: -len("/" + layer.name)], [dim], init=0.0, scope=layer.name)
+        for _ in layer.network.masking.masks:
+            path = path.removesuffix("/" + layer.name)
+        return layer.param("init_%s_var" % path, [dim], init=0.0, scope=layer.name)
     return layer.param("init_%s_var" % path, [dim], init=0.0)
 
 
@@ -134,7 +138,7 @@ def _applied_to_zeros(layer: LayerBase, loop: Loop) -> Tensor:
         layer.output = output
 
 
-def with_all_dims(x: Tensor, dims: Sequence[Dim], loop: Loop) -> Tensor:
+def with_all_dims(x: Tensor, dims: Sequence[Dim], loop: Loop | OuterSearch) -> Tensor:
     """
     :param x: has these dims, or fewer
     :param dims: of the result, in this order

@@ -7,6 +7,7 @@ those of a frame; descriptions of axes do not see it, see :mod:`returnn.tensor.h
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,15 @@ from returnn.tensor.run_table import current_table
 from returnn.util.behavior_version import BehaviorVersion, Change
 
 from .beams import reaching
-from .frame_lengths import LengthsBefore, dims_with_frame_lengths, length_in_frame, set_lengths_of_array
+from .frame_lengths import (
+    LengthsBefore,
+    dims_with_frame_lengths,
+    length_in_frame,
+    length_of_array,
+    set_lengths_of_array,
+)
 from .initial import initial_output, with_all_dims
+from .input_lengths import at_most, check_has_ended, dim_of_frames, with_frames_of_loop
 from .loop_layers import RecFrameLayer, RecPreviousLayer, RecStepInfoLayer
 from .subnet import RecSubnet, StateSpec
 
@@ -45,12 +53,15 @@ class _Carried:
 class Loop:
     """One computation of a :class:`RecSubnet`."""
 
-    def __init__(self, subnet: RecSubnet, *, max_seq_len: Any, include_eos: bool, back_prop: bool):
+    def __init__(
+        self, subnet: RecSubnet, *, max_seq_len: Any, include_eos: bool, back_prop: bool, zero_padding: bool = False
+    ):
         """
         :param subnet: its layers are built
         :param max_seq_len: int or raw scalar: bounds a loop of unknown length; None: nothing does
         :param include_eos: the frame where ``end`` is true first counts
         :param back_prop: gradients go through the loop
+        :param zero_padding: outside, frames behind a sequence's end are zero
         """
         self.subnet = subnet
         self.net = subnet.net
@@ -66,14 +77,21 @@ class Loop:
         self._max_seq_len = max_seq_len
         self._include_eos = include_eos
         self._back_prop = back_prop
+        self._zero_padding = zero_padding
         self._full: dict[LayerBase, Tensor] = {}
-        """outputs for all frames"""
+        """outputs for all frames, of the loop or of an input, see :mod:`.input_lengths`"""
+        self._full_of_loop: dict[LayerBase, Tensor] = {}
+        """the same, where they are brought from those of an input to those of the loop"""
         self._before_output: dict[RecPreviousLayer, _Carried] = {}
+        self._lens_before: dict[RecPreviousLayer, dict[Dim, _Carried]] = {}
+        """of sequences, where they differ from frame to frame"""
         self._states: dict[tuple[LayerBase, str], _Carried] = {}
         self._ended: _Carried | None = None
         self._lens: _Carried | None = None
         self._last: dict[LayerBase, _Carried] = {}
         """output at the last frame so far of each sequence, of layers whose last one is wanted"""
+        self._last_states: dict[tuple[LayerBase, str], _Carried] = {}
+        """the same, of their states"""
         self.beams = subnet.groups.beams
         self._scores: _Carried | None = None
         """of the hypotheses before a frame"""
@@ -83,6 +101,8 @@ class Loop:
         """beam of a search outside of this loop -> layers in the loop that depend on its hypotheses"""
         self._gold: _Carried | None = None
         """of the hypotheses before a frame, the one with the targets; if a layer that chooses needs it"""
+        self._src_before: _Carried | None = None
+        """which hypotheses of the frame before those before a frame go on from; if a layer asks for it"""
         self._constants: dict[int, tuple[Any, Any]] = {}
         """id of a raw value -> the raw value, and what all its entries are"""
         self.final_scores: Tensor | None = None
@@ -107,6 +127,8 @@ class Loop:
             if ops and self.net.outer_net is not None:
                 self.net.outer_net.register_post_control_dependencies(ops)
             self.subnet.last_frames = {x: self.last_frame(x) for x in self._all_layers() if x.need_last}
+            last_states = {key: self._of_final_hypotheses(value.now) for key, value in self._last_states.items()}
+            self.subnet.last_states = last_states
             for layer in self._all_layers():
                 layer.output = self._for_outside(layer)
         finally:
@@ -120,12 +142,27 @@ class Loop:
         if full is None:
             return self.subnet.template_of(layer)
         full = self._masked_for_loss(layer, full).copy()
+        if self.subnet.is_single_step and self.dim in full.dims:
+            return self._step_for_outside(layer, full)
         masking = layer.network.masking
-        dim = self.dim if masking is None else masking.out_dim
+        dim = self.groups.dims_of_inputs.get(layer, self.dim) if masking is None else masking.out_dim
         if dim in full.dims:
+            if self._zero_padding and dim.need_masking and set(dim.size_dims or ()) <= set(full.dims):
+                full = rf.where(dim.get_mask(), full, False if full.dtype == "bool" else 0).copy_transpose(full.dims)
             full.time_dim_axis = full.get_axis_from_dim(dim)
             full = default_feature_again(full, before=self.subnet.template_of(layer))
         return merge_beam(full) if self.subnet.parent_net.loop is None else full
+
+    def _step_for_outside(self, layer: LayerBase, full: Tensor) -> Tensor:
+        """the only frame"""
+        before = layer.output_before_activation
+        if before is not None and self.dim in before.x.dims:
+            layer.output_before_activation = OutputWithActivation(rf.squeeze(before.x, self.dim), before.activation)
+        frame = rf.squeeze(full, self.dim)
+        res = self.subnet.template_of(layer)
+        order = [*(d for d in res.dims if d in frame.dims), *(d for d in frame.dims if d not in res.dims)]
+        res = res.like(frame.copy_transpose(order).raw_tensor, dims=order)
+        return merge_beam(res) if self.subnet.parent_net.loop is None else res
 
     def _masked_for_loss(self, layer: LayerBase, full: Tensor) -> Tensor:
         """
@@ -136,7 +173,7 @@ class Loop:
         masking = layer.network.masking
         if masking is None or masking.mask is None or layer.loss is None or self.dim not in full.dims:
             return full
-        mask = self._all_frames_of(masking.mask)
+        mask = functools.reduce(rf.logical_and, map(self._all_frames_of, masking.masks))
         before = layer.output_before_activation
         if before is not None:
             x = masking.masked_frames_of_loop(before.x, mask)
@@ -159,13 +196,16 @@ class Loop:
             self._compute_all_frames(layer)
 
     def _compute_all_frames(self, layer: LayerBase) -> None:
+        own = self.groups.dims_of_inputs.get(layer)
         for other in self._read_inside(layer):
-            if isinstance(other, (RecFrameLayer, RecPreviousLayer, RecStepInfoLayer)):
-                other.output = self._all_frames_of(other)
-            elif other in self._full:
-                other.output = self._full[other]
+            if other in self._full or isinstance(other, (RecFrameLayer, RecPreviousLayer, RecStepInfoLayer)):
+                x = self._all_frames_of(other)
+                other.output = self._frames_of_loop(other) if own is None else x
         layer.output = self.subnet.template_of(layer)
-        with hidden_dims_ctx(self._dims_of_frames()) if layer.name != ":source" else all_dims_visible_ctx():
+        hidden = [*self._dims_of_frames(), *([] if own is None else [own])]
+        if layer in self.groups.read_as_whole:
+            hidden.remove(self.dim)
+        with hidden_dims_ctx(hidden) if layer.name != ":source" else all_dims_visible_ctx():
             self.steps.compute_layer(layer)
         self._full[layer] = layer.output
 
@@ -188,21 +228,32 @@ class Loop:
         self._full[layer] = res
         return res
 
+    def _frames_of_loop(self, layer: LayerBase) -> Tensor:
+        """
+        :param layer: its output for all frames is there
+        :return: that, for the frames of the loop, also where it is read from an input that has its own
+        """
+        x, own = self._full[layer], dim_of_frames(layer, self.groups)
+        if own is None or own == self.dim or own not in x.dims:
+            return x
+        if layer not in self._full_of_loop:
+            self._full_of_loop[layer] = with_frames_of_loop(x, own, self.subnet, layer.name)
+        return self._full_of_loop[layer]
+
     def _frames_of_input(self, layer: RecFrameLayer) -> Tensor:
         x = self._full.get(layer.full) or layer.full.output.unmerged or layer.full.output
         if not layer.is_sliced:
             return x
-        assert layer.own_loop_dim is not None
-        if layer.own_loop_dim != self.dim:
-            x = _same_frames(x, layer.own_loop_dim, self.dim, layer)
-        res = x.copy_transpose([self.dim, *(d for d in x.dims if d != self.dim)])
+        dim = layer.own_loop_dim
+        assert dim is not None
+        res = x.copy_transpose([dim, *(d for d in x.dims if d != dim)])
         template = self.subnet.template_of(layer)
         res.time_dim_axis = None if template.time_dim is None else res.get_axis_from_dim(template.time_dim)
         return res
 
     def _shifted(self, layer: RecPreviousLayer) -> Tensor:
         """the output of all frames, one later; in front of it the initial one"""
-        x = self._full[layer.of_layer]
+        x = self._frames_of_loop(layer.of_layer)
         start = self._initial_output(layer)
         dims = [d for d in x.dims if d != self.dim]
         dims += [d for d in start.dims if d not in dims]
@@ -227,6 +278,7 @@ class Loop:
         self._before_output = {
             x: _Carried(self._start_of(x)) for x in needed if isinstance(x, RecPreviousLayer) and x.of_layer in in_loop
         }
+        self._lens_before = {x: self._start_of_lengths(x, value.start) for x, value in self._before_output.items()}
         computed_by = {layer: layer for layer in in_loop}
         computed_by.update({inner: layer for layer in in_loop for inner in layer.layers_computed_inside})
         for spec in self.subnet.states.values():
@@ -237,15 +289,18 @@ class Loop:
             self._scores = _Carried(self.full_tensor("scores", dims, "float32", 0.0))
             if any(layer.cheats for layer in self.beams.choices):  # type: ignore[attr-defined]
                 self._gold = _Carried(self.full_tensor("gold", [batch_dim], "int32", 0))
+            if any(layer.asks_for_sources for layer in in_loop):
+                self._src_before = _Carried(self.full_tensor("src", dims, "int32", 0))
         if not self.subnet.length_is_known:
             self._ended = _Carried(self.full_tensor("ended", self._end_dims(), "bool", False))
             self._lens = _Carried(self.full_tensor("lens", self._end_dims(), "int32", 0))
         self._last = self._start_of_last_frames(in_loop)
+        self._last_states = {key: _Carried(x.start) for key, x in self._states.items() if key[0].need_last}
         collected = self.subnet.layers_to_collect()
         expected = self._expected_parts(collected)
         lengths_inside = dims_with_frame_lengths(expected.values(), self.dim)
         expected.update({d: Tensor("size", d.size_dims or [], "int32") for d in lengths_inside})
-        outside = {x: self._full[x] for x in needed if x in self._full}
+        outside = {x: self._frames_of_loop(x) for x in needed if x in self._full}
         lengths_before = LengthsBefore(outside.values(), self.dim)
         cut_inputs = [x for x, full in outside.items() if x not in inputs and lengths_before.concern(full)]
         parts: dict[Any, Tensor] = {}
@@ -258,6 +313,9 @@ class Loop:
                 value.next = None
             for value, axes in zip(self._before_output.values(), growing, strict=False):
                 set_lengths_of_array(value.now, axes)
+            for lens in self._lens_before.values():
+                for dim, value in lens.items():
+                    dim.dyn_size_ext = value.now
             lengths_before.set_those_of_frame(i)
             for layer, raw in zip(inputs, frames, strict=True):
                 layer.output = lengths_before.cut(self._frame(layer, raw))
@@ -269,6 +327,8 @@ class Loop:
             if self.beams is not None:
                 assert self._scores is not None
                 parts["src"] = self.beams.sources_of_frame(self._scores.now)
+                if self._src_before is not None:
+                    self._src_before.next = parts["src"].like(parts["src"].raw_tensor, sparse_dim=None)
             parts.update({d: length_in_frame(d, parts.values()) for d in lengths_inside})
             new = [self._next_raw(value) for value in carried]
             return new, [x.raw_tensor for x in parts.values()]
@@ -277,14 +337,15 @@ class Loop:
             return self._go_on(i, state[carried.index(self._ended)]) if self._ended else None
 
         known = self.subnet.length_is_known
-        num_frames = self.dim.get_dim_value() if known else self._max_seq_len
+        frames = [self._raw_frames(layer) for layer in inputs]
+        num_frames = self.dim.get_dim_value() if known else at_most(self._max_seq_len, frames, self.backend)
         self.is_in_loop = True
         index_before, self.index = self.index, None
         try:
             with all_dims_visible_ctx():
                 num, last, stacked = self.backend.frame_loop(
                     body,
-                    frames=[self._raw_frames(layer) for layer in inputs],
+                    frames=frames,
                     state=[value.start.raw_tensor for value in carried],
                     num_frames=num_frames,
                     go_on=None if known else go_on,
@@ -299,6 +360,10 @@ class Loop:
         lengths_before.restore()
         for value, raw in zip(carried, last, strict=True):
             value.now = value.start.like(raw)
+        if self._ended is not None and self._lens is not None and inputs:
+            names = [layer.name for layer in inputs]
+            lens, ended = self._lens.now, self._ended.now
+            self._lens.now = check_has_ended(lens, ended, num, self._max_seq_len, names, self.subnet)
         self._take_outputs(parts or expected, stacked, num)
 
     def _compute_frame(self, i: Any) -> None:
@@ -311,14 +376,19 @@ class Loop:
         with self.net.run_ctx():  # noise is another one in each frame
             for layer in self.groups.in_loop:
                 layer.output = self.subnet.template_of(layer)
-                with self._inputs_of_one_beam(layer):
+                with self._inputs_of_one_beam(layer), self._lengths_of_frame_before(layer):
                     self.steps.compute_layer(layer)
         for previous, value in self._before_output.items():
             value.next = self._held(previous.of_layer, previous.of_layer.output, value)
+            for dim, state in self._lens_before[previous].items():
+                state.next = self._held(previous.of_layer, length_in_frame(dim, [previous.of_layer.output]), state)
         if self._ended is not None and self._lens is not None:
             self._compute_end(self._ended, self._lens)
         for layer, value in self._last.items():
             value.next = self._kept_behind_end(self._held(layer, layer.output, value), value.now)
+        for key, value in self._last_states.items():
+            state = self._states[key]
+            value.next = self._kept_behind_end(state.now if state.next is None else state.next, value.now)
 
     def _layers_of_loop(self) -> Iterable[LayerBase]:
         for layer in self.groups.in_loop:
@@ -346,8 +416,10 @@ class Loop:
 
     def _all_carried(self) -> list[_Carried]:
         last = [value for value in self._last.values() if value not in self._before_output.values()]
-        res = [*self._before_output.values(), *self._states.values(), *last]
-        return res + [value for value in (self._scores, self._gold, self._ended, self._lens) if value is not None]
+        lens = [value for of_dims in self._lens_before.values() for value in of_dims.values()]
+        res = [*self._before_output.values(), *lens, *self._states.values(), *last, *self._last_states.values()]
+        of_loop = (self._scores, self._gold, self._src_before, self._ended, self._lens)
+        return res + [value for value in of_loop if value is not None]
 
     def _next_raw(self, value: _Carried) -> Any:
         new = value.now if value.next is None else value.next
@@ -359,6 +431,36 @@ class Loop:
         template = self.subnet.template_of(layer)
         start = with_all_dims(self._initial_output(layer), self._with_beam(layer.of_layer, template.dims), self)
         return template.like(start.raw_tensor, dims=start.dims)
+
+    def _start_of_lengths(self, layer: RecPreviousLayer, start: Tensor) -> dict[Dim, _Carried]:
+        """
+        :param layer: in the loop
+        :param start: its output at the first frame
+        :return: lengths there of those dims that get them within the loop, for each sequence
+        """
+        res = {}
+        for axis in self._growing_axes(start):
+            dim = start.dims[axis]
+            if dim.size_dims:
+                dims = self._with_beam(layer.of_layer, dim.size_dims)
+                zero = self.full_tensor("lens", dims, "int32", 0)
+                res[dim] = _Carried(rf.combine(zero, "add", length_of_array(start, axis)))
+        return res
+
+    @contextlib.contextmanager
+    def _lengths_of_frame_before(self, layer: LayerBase) -> Iterator[None]:
+        """Inside, dims of its inputs of the frame before have the lengths that they had then."""
+        read = layer.get_dep_layers() if any(self._lens_before.values()) else []
+        previous = [x for x in read if isinstance(x, RecPreviousLayer)]
+        lens = {d: value.now for x in previous for d, value in self._lens_before.get(x, {}).items()}
+        now = {d for x in read if not isinstance(x, RecPreviousLayer) for d in x.output.dims}
+        before = {d: d.dyn_size_ext for d in lens if d not in now}
+        for dim in before:
+            dim.dyn_size_ext = self.bring(lens[dim])
+        yield
+        for dim, size in before.items():
+            if size is not None:
+                dim.dyn_size_ext = size
 
     def _start_of_state(self, spec: StateSpec, layer: LayerBase) -> Tensor:
         start = with_all_dims(spec.initial(), self._with_beam(layer, spec.template.dims), self)
@@ -430,6 +532,26 @@ class Loop:
         """
         assert self.beams is not None and self._scores is not None
         return self._scores.now if self._scores.next is None else self._scores.next
+
+    def scores_of_hypotheses(self) -> Tensor | None:
+        """
+        :return: [batch, beam]: of those that the layer which is computed belongs to; None: it has none
+        """
+        if self.beams is None or self.beam is None or self._scores is None:
+            return None
+        choices = self.beams.choices_of(self.beam)
+        return self._scores.now if choices is None else choices.scores
+
+    def sources_of_hypotheses(self) -> Tensor | None:
+        """
+        :return: int32 [batch, beam]: which ones those go on from that the layer which is computed belongs to
+        """
+        if self.beams is None or self.beam is None:
+            return None
+        choices = self.beams.choices_of(self.beam)
+        if choices is None:
+            return None if self._src_before is None else self._src_before.now
+        return choices.src
 
     def chosen(self, layer: LayerBase, src_beams: Tensor, scores: Tensor) -> None:
         """
@@ -584,18 +706,18 @@ class Loop:
                 layer.output = self._all_frames_of(layer)
             if layer not in self._full:
                 continue
-            if self.dim in self._full[layer].dims:
+            if self.dim in self._frames_of_loop(layer).dims and layer not in self.groups.read_as_whole:
                 res.append(layer)
             else:
                 layer.output = self._full[layer]
         return res
 
     def _raw_frames(self, layer: LayerBase) -> Any:
-        x = self._full[layer]
+        x = self._frames_of_loop(layer)
         return x.copy_transpose([self.dim, *(d for d in x.dims if d != self.dim)]).raw_tensor
 
     def _frame(self, layer: LayerBase, raw: Any) -> Tensor:
-        x = self._full[layer]
+        x = self._frames_of_loop(layer)
         template = self.subnet.template_of(layer)
         res = template.like(raw, dims=[d for d in x.dims if d != self.dim])
         order = LayerBase.with_hidden_dims(template, res.dims).dims
@@ -805,10 +927,3 @@ class Loop:
         :return: behind the last frame
         """
         return self._states[layer, key].now
-
-
-def _same_frames(x: Tensor, dim: Dim, loop_dim: Dim, layer: RecFrameLayer) -> Tensor:
-    """
-    The lengths of the input must be those of the loop.
-    """
-    return x.like(x.raw_tensor, dims=[loop_dim if d == dim else d for d in x.dims])

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from returnn.layers.base import LayerBase
+from returnn.tensor import Dim
 
 from .beams import Beams
+from .input_lengths import dims_of_inputs
 from .loop_layers import RecFrameLayer, RecPreviousLayer, RecStepInfoLayer
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ class Partition:
     """layer -> layers of the unit that it needs at the same frame"""
     uses_before: dict[LayerBase, list[LayerBase]] = field(default_factory=dict)
     """layer -> layers of the unit whose frame before it needs"""
+    read_as_whole: set[LayerBase] = field(default_factory=set)
+    """layers whose outputs may have the axis of the loop, but are the same in all frames: they have it from outside"""
+    dims_of_inputs: dict[LayerBase, Dim] = field(default_factory=dict)
+    """layer that has the frames of an input, and not those of the loop -> their dim there"""
 
     def layers_with_frames(self) -> set[LayerBase]:
         """
@@ -64,6 +70,7 @@ def partition(subnet: RecSubnet) -> Partition:
     res.in_loop = in_loop
     choices = [layer for layer in in_loop if layer.chooses]
     res.beams = Beams(choices, res) if choices else None
+    res.dims_of_inputs = dims_of_inputs(res, subnet)
     return res
 
 
@@ -87,30 +94,67 @@ def _reads_frames(layer: LayerBase, found: set[LayerBase]) -> bool:
     return False
 
 
-def _not_for_all_frames(subnet: RecSubnet, layers: list[LayerBase]) -> set[LayerBase]:
+def _not_for_all_frames(subnet: RecSubnet, layers: list[LayerBase], groups: Partition) -> set[LayerBase]:
     """
     :param layers: of the unit, each behind those that it depends on
-    :return: those with a state whose input is the same in all frames, so that it has no axis to iterate over; and loops
-        within the loop whose input is not
+    :param groups: gets those that are ``read_as_whole``
+    :return: those with a state whose input is the same in all frames, so that it has no axis to iterate over; loops
+        within the loop whose input is not; and those that would have the axis of the loop twice, from outside too
     """
     found: set[LayerBase] = set()
     changing: set[LayerBase] = set()
+    used_before = {x for others in groups.uses_before.values() for x in others}
     for layer in layers:
+        has_loop_dim = layer.name != ":source" and any(_has_loop_dim(x, subnet, groups) for x in layer.get_dep_layers())
         if _reads_frames(layer, changing):
             changing.add(layer)
-            if any(net.loop is not subnet for net in layer.get_sub_networks()):
+            if has_loop_dim or any(net.loop is not subnet for net in layer.get_sub_networks()):
                 found.add(layer)
         elif subnet.has_state(layer):
             changing.add(layer)
             found.add(layer)
+        elif has_loop_dim:
+            groups.read_as_whole.add(layer)
+            if layer in used_before or layer.need_last:
+                found.add(layer)
     return found
+
+
+def _has_loop_dim(layer: LayerBase, subnet: RecSubnet, groups: Partition) -> bool:
+    """whether it is the same in all frames, and has the axis of the loop all the same"""
+    if layer.network.loop is subnet:
+        return layer in groups.read_as_whole
+    return not layer.is_unknown and subnet.loop_dim in (layer.output.unmerged or layer.output).dims
+
+
+def _with_lengths_of_frame_before(subnet: RecSubnet, groups: Partition) -> set[LayerBase]:
+    """
+    :param subnet: with the loop
+    :param groups: know who uses what
+    :return: layers with lengths of each frame, where those of the frame before are needed; and who needs them. Both
+        have the same dim, whose lengths can only be those of one frame
+    """
+    outside = {subnet.loop_dim}
+    for x in subnet.layers_read_outside():
+        outside.update(() if x.is_unknown else x.output.dims)
+    found: set[LayerBase] = set()
+    for layer, others in groups.uses_before.items():
+        for x in others:
+            if any(_is_made_in_loop(d, outside) for d in x.output.dims):
+                found |= {layer, x}
+    return found
+
+
+def _is_made_in_loop(dim: Dim, outside: set[Dim | None]) -> bool:
+    bases = (dim, dim.derived_from_tag)
+    return dim.is_dynamic and not (dim.is_batch_dim or dim.is_beam_dim) and not any(d in outside for d in bases if d)
 
 
 def _dependencies(layer: LayerBase, layers: set[LayerBase]) -> tuple[list[LayerBase], list[LayerBase]]:
     same: list[LayerBase] = []
     before: list[LayerBase] = []
     masking = layer.network.masking
-    for other in [*layer.get_dep_layers(), *([masking.mask] if masking is not None else [])]:
+    for other in [*layer.get_dep_layers(), *(masking.masks if masking is not None else [])]:
         if other.network.loop is not layer.network.loop:
             continue
         if isinstance(other, RecPreviousLayer):
@@ -130,7 +174,8 @@ class _Mover:
         self._subnet = subnet
         self._groups = groups
         self._in_loop = in_loop
-        self._stays = {x for x in in_loop if subnet.must_stay_in_loop(x)} | _not_for_all_frames(subnet, in_loop)
+        self._stays = {x for x in in_loop if subnet.must_stay_in_loop(x)}
+        self._stays |= _not_for_all_frames(subnet, in_loop, groups) | _with_lengths_of_frame_before(subnet, groups)
         members: dict[Any, list[LayerBase]] = {}
         for layer in in_loop:
             members.setdefault(layer.group_in_loop or layer, []).append(layer)

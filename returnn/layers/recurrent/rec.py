@@ -17,6 +17,7 @@ from .base import RecurrentLayer
 from .initial import with_all_dims
 from .loop import Loop
 from .max_len import names_in_max_len, raw_max_seq_len
+from .single_step import SingleStep
 from .subnet import RecSubnet
 from .units import USER_CELLS, Unit, unit_of_name
 
@@ -57,6 +58,9 @@ class RecLayer(RecurrentLayer):
     """had the loop written out, ``max_seq_len`` (int) times; the results are the same, and here it is a loop anyway"""
     optimize_move_layers_out: bool | None = None
     """concerns units that are networks; the results are the same either way"""
+    zero_padding: bool = False
+    """concerns units that are networks: frames behind a sequence's end are zero, as those of other units are; by
+    default they are what the loop computed there. For layers outside; in the loop they are as ever"""
     use_global_rec_step_offset: bool = False
     """concerns units that are networks: where they count their frames from"""
     debug: bool | None = None
@@ -66,6 +70,8 @@ class RecLayer(RecurrentLayer):
 
     _layer_options = ("max_seq_len_via",)
     _subnet: RecSubnet | None = None
+    _step_output: LayerBase | None = None
+    """of a network that does one step of the loop around: its output"""
     _max_len_layers: dict[str, LayerBase] | None = None
     _rnn_cells_dict: ClassVar[dict[str, type]] = USER_CELLS
     """name, in lower case -> class: units of users, which configs may add"""
@@ -89,7 +95,12 @@ class RecLayer(RecurrentLayer):
         if isinstance(d.get("unit"), dict):
             if d.get("unit_opts") is not None:
                 raise ConfigError("unit_opts: the unit is a network, which has no options")
-            d["_subnet"] = subnet = network.network_inside(RecSubnet(network, d["_name"], dict(d))).inside
+            inside = RecSubnet(network, d["_name"], dict(d))
+            if network.loop is not None and inside.loop_dim is not None and inside.is_single_step:
+                d["_step_output"] = SingleStep(network, d["_name"], dict(d)).get_layer("output")
+                super().transform_config_dict(d, network, get_layer)
+                return
+            d["_subnet"] = subnet = network.network_inside(inside).inside
             assert isinstance(subnet, RecSubnet)
             subnet.build()
             d["_max_len_layers"] = {
@@ -109,14 +120,18 @@ class RecLayer(RecurrentLayer):
                 self.search_choices = beams.choices[-1].search_choices
 
     def _read_sources(self) -> None:
-        if self._subnet is None:  # else the network inside reads them
+        if not isinstance(self.unit, dict):  # else the network inside reads them
             super()._read_sources()
 
     def _inputs(self) -> list[Tensor]:
-        return super()._inputs() if self._subnet is None else []
+        return [] if isinstance(self.unit, dict) else super()._inputs()
 
     def compute(self, x: Tensor | None = None) -> Tensor:
         self._check_loop_options()
+        if self._step_output is not None:
+            if not self._is_template:
+                self.output_before_activation = self._step_output.output_before_activation
+            return self._output_of(self._step_output)
         if x is None:
             return self._compute_network()
         return self._run_unit(x, self._spatial_dim(x))
@@ -125,12 +140,13 @@ class RecLayer(RecurrentLayer):
         subnet = self._subnet
         assert subnet is not None
         dim = subnet.loop_dim
-        if dim is None:
-            raise ConfigError("a unit that is a network needs an axis to iterate over; one step is not supported")
+        assert dim is not None
         inner = subnet.net.layers["output"]
         if not self.has_values:
             x = subnet.template_of(inner) if subnet.is_built else inner.output
-            res = x.like(None, dims=[dim, *x.dims], time_dim=dim)
+            if subnet.is_built:
+                dim = subnet.dim_of_output()
+            res = x if subnet.is_single_step else x.like(None, dims=[dim, *x.dims], time_dim=dim)
             if not self._is_template:
                 subnet.make_templates_of_all_frames()
             return res
@@ -139,6 +155,7 @@ class RecLayer(RecurrentLayer):
             max_seq_len=self._raw_max_seq_len(),
             include_eos=self.include_eos,
             back_prop=self.back_prop is not False,
+            zero_padding=self.zero_padding,
         )
         loop.compute()
         if loop.final_scores is not None and loop.beams is not None:
@@ -153,6 +170,9 @@ class RecLayer(RecurrentLayer):
                     layer.search_choices.forget()
         self.output_before_activation = inner.output_before_activation
         x = inner.output.unmerged or inner.output
+        if subnet.is_single_step:
+            return x
+        dim = subnet.dim_of_output()
         if dim not in x.dims:
             x = with_all_dims(x, [dim, *x.dims], loop)
         x.time_dim_axis = x.get_axis_from_dim(dim)
@@ -164,40 +184,68 @@ class RecLayer(RecurrentLayer):
         return raw_max_seq_len(self.max_seq_len, self._max_len_layers, self.network.backend)
 
     @property
+    def _net_inside(self) -> Network | None:
+        if self._step_output is not None:
+            return self._step_output.network
+        return None if self._subnet is None else self._subnet.net
+
+    @property
     def params(self) -> dict[str, Any]:
         """also the variables of all layers inside, by their names in the scope of this layer"""
-        if self._subnet is None or not hasattr(self._subnet, "groups"):
+        net = self._net_inside
+        if net is None or (self._subnet is not None and not hasattr(self._subnet, "groups")):
             return self._params
-        inner = [(path, layer) for path, layer in sorted(self._subnet.net.layers.items()) if "/" not in path]
+        inner = [(path, layer) for path, layer in sorted(net.layers.items()) if "/" not in path]
         return self._params | {
             "%s/%s" % (path, name): var for path, layer in inner for name, var in layer.params.items()
         }
 
     def drop_values(self) -> None:
-        if self._subnet is None:
+        if not isinstance(self.unit, dict):
             super().drop_values()
-        else:
-            LayerBase.drop_values(self)
+            return
+        LayerBase.drop_values(self)
+        if self._subnet is not None:
             self._subnet.last_frames.clear()
+            self._subnet.last_states.clear()
 
     def get_dep_layers(self) -> list[LayerBase]:
         """also those outside that layers inside compute with"""
-        inside = [] if self._subnet is None or not self._subnet.is_built else self._subnet.layers_read_outside()
+        inside = [] if self._step_output is None else [self._step_output]
+        if self._subnet is not None and self._subnet.is_built:
+            inside = self._subnet.layers_read_outside()
         return list(dict.fromkeys([*super().get_dep_layers(), *inside]))
 
     def get_sub_networks(self) -> list[Network]:
-        return [] if self._subnet is None else [self._subnet.net]
+        return [] if self._net_inside is None else [self._net_inside]
 
     def get_sub_layer(self, layer_name: str) -> LayerBase | None:
-        if self._subnet is None:
+        net = self._net_inside
+        if net is None:
             return None
-        net = self._subnet.net
         if layer_name not in net.layers and net.has_layer(layer_name):
             raise ConfigError(
                 "layer %r of the unit of layer %r is not built, as nothing needs it. Add 'is_output_layer': True to "
                 "its options." % (layer_name, self.name)
             )
         return net.layers.get(layer_name)
+
+    def get_last_hidden_state(self, key: Any) -> Tensor | None:
+        """
+        See :meth:`RecurrentLayer.get_last_hidden_state`. Of a network inside, that of its output.
+        """
+        if self._net_inside is not None:
+            return self._net_inside.layers["output"].get_last_hidden_state(key)
+        return super().get_last_hidden_state(key)
+
+    @property
+    def layer_of_state(self) -> LayerBase:
+        return self if self._step_output is None else self._step_output.layer_of_state
+
+    def get_state_of_frame_before(self, key: Any) -> Tensor | None:
+        if self._step_output is not None:
+            return self._step_output.get_state_of_frame_before(key)
+        return super().get_state_of_frame_before(key)
 
     def last_frame(self, name: str) -> Tensor:
         """

@@ -13,6 +13,7 @@ from returnn.layers.source import InternalLayer, UnknownLayer
 from returnn.layers.subnetwork import Subnetwork, SubnetworkInputLayer
 from returnn.log import log
 from returnn.tensor import Dim, DimKind, Tensor, batch_dim, single_step_dim
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
@@ -75,6 +76,8 @@ class RecSubnet(Subnetwork):
         """the layer around"""
         self.last_frames: dict[LayerBase, Tensor] = {}
         """output at the last frame of each sequence, of the layers with ``need_last``"""
+        self.last_states: dict[tuple[LayerBase, str], Tensor] = {}
+        """states there of those computed in the loop"""
         self._templates: dict[LayerBase, Tensor] = {}
         self._before_activation: dict[LayerBase, Tensor] = {}
         self._kept_in_loop: set[LayerBase] = set()
@@ -82,6 +85,9 @@ class RecSubnet(Subnetwork):
         self._rounds: TypeRounds | None = None
         self._loop_dim: Dim | None = None
         self._has_loop_dim = False
+        self.is_single_step = False
+        """there is no axis to iterate over: it does one step"""
+        self._is_output_checked = False
 
     @property
     def net_dict(self) -> dict[str, Any]:
@@ -95,14 +101,21 @@ class RecSubnet(Subnetwork):
     @property
     def loop_dim(self) -> Dim | None:
         """
-        The axis that the loop runs over; None: it does one step.
+        The axis that the loop runs over; of one frame, if it does one step. Inputs do not have that.
 
         :raises LayerMissing: a layer outside has to be built first
         """
         if not self._has_loop_dim:
-            self._loop_dim = self._find_loop_dim()
+            found = self._find_loop_dim()
+            self.is_single_step = found is None
+            self._loop_dim = found or self.parent_net.dim_of_layer(self.name, "step", 1, DimKind.Spatial)
             self._has_loop_dim = True
         return self._loop_dim
+
+    @property
+    def _loop_dim_of_inputs(self) -> Dim | None:
+        dim = self.loop_dim
+        return None if self.is_single_step else dim
 
     def source_names(self) -> list[str]:
         """
@@ -195,7 +208,7 @@ class RecSubnet(Subnetwork):
                 net.layers[":source"] = full
         else:
             full = self.parent_net.get_layer_or_missing(name)
-        return RecFrameLayer(name=name, network=net, full=full, loop_dim=self.loop_dim, what=name)
+        return RecFrameLayer(name=name, network=net, full=full, loop_dim=self._loop_dim_of_inputs, what=name)
 
     def frames_of(self, net: Network, full: LayerBase) -> RecFrameLayer:
         """
@@ -207,7 +220,7 @@ class RecSubnet(Subnetwork):
         found = net.layers.get(name)
         if not isinstance(found, RecFrameLayer):
             what = "layer %r" % full.name
-            found = RecFrameLayer(name=name, network=net, full=full, loop_dim=self.loop_dim, what=what)
+            found = RecFrameLayer(name=name, network=net, full=full, loop_dim=self._loop_dim_of_inputs, what=what)
             net.layers[name] = found
         return found
 
@@ -248,7 +261,10 @@ class RecSubnet(Subnetwork):
             if missing.name not in missing.network.types_to_guess:
                 missing.only_type = True
                 raise
-            template = self.types.get(self._path(net, name)) or self._initial_type(net, name)
+            path = self._path(net, name)
+            template = self.types.get(path) or self._initial_type(net, name)
+            assert self._rounds is not None
+            self._rounds.taken[path] = template
         else:
             template = self._initial_type(net, name) if layer.is_unknown else layer.output
         if template is None:
@@ -310,13 +326,33 @@ class RecSubnet(Subnetwork):
         """Where layers are only built: gives those inside templates of what the loop will give them."""
         dim = self.loop_dim
         assert dim is not None
+        if self.is_single_step:
+            return
         for layer in self.groups.layers_with_frames():
             template = self.template_of(layer)
-            layer.output = template.like(None, dims=[dim, *template.dims], time_dim=dim)
+            own = self.groups.dims_of_inputs.get(layer, dim)
+            layer.output = template.like(None, dims=[own, *template.dims], time_dim=own)
             before = self.template_before_activation(layer)
             if before is not None and layer.output_before_activation is not None:
-                before = before.like(None, dims=[dim, *before.dims])
+                before = before.like(None, dims=[own, *before.dims])
                 layer.output_before_activation = OutputWithActivation(before, layer.output_before_activation.activation)
+
+    def dim_of_output(self) -> Dim:
+        """
+        :return: the axis of the loop; up to behaviour version 12, it may be that of an input which is the output
+        """
+        dim = self.groups.dims_of_inputs.get(self.net.layers["output"], self.loop_dim)
+        assert dim is not None and self.loop_dim is not None
+        if not self._is_output_checked:
+            self._is_output_checked = True
+            BehaviorVersion.require(
+                dim == self.loop_dim,
+                'the layer "output" of the unit has the frames of an input with the time dim %s, but the loop is over '
+                "%s. Say that they are the same: by same_dim_tags_as in extern_data, or a layer reinterpret_data with "
+                "size_base" % (dim, self.loop_dim),
+                Change.REC_TIME_IS_CHECKED,
+            )
+        return dim
 
     @property
     def moves_layers_out(self) -> bool:
@@ -345,6 +381,8 @@ class RecSubnet(Subnetwork):
         """
         if layer in self._kept_in_loop or layer.chooses or layer.stays_in_loop:
             return True
+        if layer.network.masking is not None and layer.network.masking.outer is not None:
+            return True
         if layer.network is self.net and layer.name == "end":
             return True
         return self.has_state(layer) and not layer.iterates_itself
@@ -369,7 +407,7 @@ class RecSubnet(Subnetwork):
         :return: layers in the loop whose outputs of all frames are kept, as others need them
         """
         res = {layer for layer in self.groups.in_loop if self.is_needed_outside(layer)}
-        masks = [layer.network.masking.mask for layer in res if layer.network.masking is not None]
+        masks = [mask for layer in res if layer.network.masking is not None for mask in layer.network.masking.masks]
         res.update(mask.of_layer if isinstance(mask, RecPreviousLayer) else mask for mask in masks)
         for layer in self.groups.behind:
             for other in layer.get_dep_layers():
@@ -428,6 +466,24 @@ class RecSubnet(Subnetwork):
         :return: its states, as far as they are known
         """
         return {key: spec.template for (of, key), spec in self.specs_by_path.items() if of == path}
+
+    def states_behind_loop(self, layer: LayerBase) -> dict[str, Tensor] | None:
+        """
+        :param layer: inside
+        :return: its states at the last frame of each sequence; None: the layer has them itself
+        :raises ConfigError: they are not kept
+        """
+        if not self.is_built or self.run is not None or layer not in self.groups.in_loop:
+            return None
+        if not layer.need_last:
+            raise ConfigError(
+                "the state of layer %r at the last frame is not kept, as the layer is in a loop: give it "
+                "need_last: True"
+                % layer.get_absolute_name()
+            )
+        if not self.parent_net.has_values:
+            return {key: spec.template.copy_template() for (x, key), spec in self.states.items() if x is layer}
+        return {key: state for (x, key), state in self.last_states.items() if x is layer}
 
     def state_before(self, layer: LayerBase, key: Any) -> Tensor | None:
         """

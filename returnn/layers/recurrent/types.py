@@ -3,8 +3,8 @@
 Round by round: all layers are built on templates, in a network that is for nothing else. Where a circle begins, the
 template of the last round is taken; in the first round it is unknown, and what is unknown adds nothing: a layer with
 several sources is built from the others. It ends when a round finds what it has taken. What is unknown when a round
-changes nothing depends on nothing but frames before: a number, or features where the layer says how many, is taken for it, the same for all
-sequences.
+changes nothing depends on nothing but frames before: a number, or features where the layer says how many, is taken for
+it, the same for all sequences.
 """
 
 from __future__ import annotations

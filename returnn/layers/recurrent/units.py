@@ -225,21 +225,25 @@ def _layer_norm_lstm(call: UnitCall) -> tuple[Tensor, list[Tensor]]:
         }
     shift, forget_bias = opts["norm_shift"], opts["forget_bias"]
 
-    def norm(name: str, dim: Dim, beta: float | None) -> None:
+    n = call.out_dim.require_static()
+    of_gates = shift + forget_bias
+    if BehaviorVersion.has(Change.FORGET_BIAS_OF_GATE):
+        of_gates = [shift] * 2 * n + [shift + forget_bias] * n + [shift] * n
+
+    def norm(name: str, dim: Dim, beta: float | list[float] | None) -> None:
         params["gamma_" + name] = call.param("gamma_" + name, [dim], init=Constant(opts["norm_gain"]))
         if beta is not None:
             params["beta_" + name] = call.param("beta_" + name, [dim], init=Constant(beta))
 
     if opts["global_norm"]:
-        norm("input_below", gates, shift + forget_bias)
+        norm("input_below", gates, of_gates)
         norm("state_below", gates, None)
     elif opts["global_norm_joined"]:
-        norm("lstm_in", gates, shift + forget_bias)
+        norm("lstm_in", gates, of_gates)
     elif opts["per_gate_norm"]:
         for gate in "ijfo":
             norm("%s_gate" % gate, call.out_dim, shift + forget_bias if gate == "f" else shift)
     else:
-        n = call.out_dim.require_static()
         name = "bias_ff_re" if opts["with_concat"] else "bias_ff"
         params[name] = call.param(name, [gates], init=Constant([0.0] * 2 * n + [forget_bias] * n + [0.0] * n))
     if opts["cell_norm"]:

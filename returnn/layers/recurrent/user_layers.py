@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import returnn.frontend as rf
 from returnn.layers.base import LayerBase
 from returnn.layers.beam_border import beam_of, merge_beam, split_beam
 from returnn.layers.registry import layer_class
 from returnn.layers.source import InternalLayer
 from returnn.tensor import Dim, Tensor, batch_dim
 from returnn.util.errors import ConfigError
+
+STATE_TRANSFORM = "RETURNN_masked_comp_state_transform"
+"""attribute of a state, a raw value: function of the value, that of the frame before, and the mask of a
+masked_computation around (bool [batch]). It gives the value for the next frame, instead of that of the frame before
+where the mask is false"""
 
 
 @layer_class(":user-layer-in-loop")
@@ -47,6 +54,7 @@ class UserLayerInLoop(LayerBase):
         kwargs = dict(self.user_kwargs, output=output, network=self.network)
         kwargs["sources"] = [self._seen(s, merge_beam(x, beam)) for s, x in zip(self.sources, sources, strict=True)]
         instance = object.__new__(self.user_class)
+        before: dict[str, Any] = {}
         if self._states:
             before = {key: merge_beam(x, beam).raw_tensor for key, x in states.items()}
             instance._rec_previous_layer = SimpleNamespace(rec_vars_outputs=before, output=None)  # type: ignore[assignment]
@@ -55,11 +63,24 @@ class UserLayerInLoop(LayerBase):
         for key, spec in self._states.items():
             if key not in instance.rec_vars_outputs:
                 raise ConfigError("%s has not set rec_vars_outputs[%r]" % (self.user_class.__name__, key))
-            value = spec.like(instance.rec_vars_outputs[key])
-            self.leave(key, value if beam is None else split_beam(value, like=_with_beam(spec, beam)))
+            raw = instance.rec_vars_outputs[key]
+            of_user = None if self.network.masking is None else getattr(raw, STATE_TRANSFORM, None)
+            if of_user is not None:
+                raw = of_user(raw, before[key], self._raw_mask(beam))
+            value = spec.like(raw)
+            if beam is not None:
+                value = split_beam(value, like=_with_beam(spec, beam))
+            self.leave(key, value, in_each_frame=of_user is not None)
         if instance.output.raw_tensor is None:
             raise ConfigError("%s.__init__ must set self.output.placeholder" % self.user_class.__name__)
         return instance.output if beam is None else split_beam(instance.output, like=_with_beam(output, beam))
+
+    def _raw_mask(self, beam: Dim | None) -> Any:
+        """of the frames that concern the layer, the hypotheses merged into the batch"""
+        loop, masking = self.network.require_loop().run, self.network.masking
+        assert loop is not None and masking is not None
+        masks = [loop.bring(mask.output) for mask in masking.masks]
+        return merge_beam(functools.reduce(rf.logical_and, masks), beam).raw_tensor
 
     def _seen(self, source: LayerBase, value: Tensor) -> LayerBase:
         """the source as the user sees it"""

@@ -401,6 +401,8 @@ class TFBackend(Backend):
     # ---- whole algorithms
 
     def sparse_softmax_cross_entropy(self, logits: Raw, labels: Raw) -> Raw:
+        if labels.dtype not in (tf.int32, tf.int64):  # it takes no others, and datasets with few labels have them
+            labels = tf.cast(labels, tf.int32)
         return tf.nn.sparse_softmax_cross_entropy_with_logits(logits=logits, labels=labels)
 
     def lstm(

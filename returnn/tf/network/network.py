@@ -49,6 +49,7 @@ class TFNetwork(Network, ParamValues):
             self._image_summaries = outside._image_summaries
         else:
             self._epoch_step: Any = None
+            self._step_for_noise: Any = None
             self.global_train_step_var = _global_step_var()
             # read once, before the updater counts on
             self.global_train_step = self.global_train_step_var.read_value()
@@ -68,6 +69,17 @@ class TFNetwork(Network, ParamValues):
         return v1.name_scope(op_scope(self.name_prefix + name) + "/")
 
     def step_for_noise(self) -> Any:
+        root = self.get_root_network()
+        if root.train_flag is True:
+            return root.global_train_step
+        if root._step_for_noise is None:
+            with tf.init_scope(), v1.name_scope("step_for_noise/"):
+                step = root.global_train_step + tf.cast(root.get_epoch_step(), root.global_train_step.dtype)
+                flag = root.train_flag
+                root._step_for_noise = step if flag is False else tf.where(flag, root.global_train_step, step)
+        return root._step_for_noise
+
+    def get_global_train_step(self) -> Any:
         return self.global_train_step
 
     def value_at_start(self, layer: LayerBase) -> ParamInit:
@@ -84,12 +96,12 @@ class TFNetwork(Network, ParamValues):
 
     def get_epoch_step(self) -> Any:
         """
-        :return: int64 scalar placeholder: step within the epoch
+        :return: int64 scalar placeholder: step within the epoch; 0 where nothing is fed
         """
         root = self.get_root_network()
         if root._epoch_step is None:
-            with v1.variable_scope(v1.get_variable_scope(), reuse=v1.AUTO_REUSE), tf.init_scope():
-                root._epoch_step = v1.placeholder(tf.int64, (), name="epoch_step")
+            with tf.init_scope(), v1.name_scope(None):
+                root._epoch_step = v1.placeholder_with_default(tf.constant(0, tf.int64), (), name="epoch_step")
         return root._epoch_step
 
     # ---- users' layers

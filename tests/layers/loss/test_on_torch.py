@@ -87,10 +87,10 @@ def on_tensorflow(network: dict[str, Any]) -> dict[str, Any]:
         return net.session.run({**fetches, **({} if grad is None else {"grad": grad})}, feed)
 
 
-def on_torch(network: dict[str, Any]) -> dict[str, Any]:
+def on_torch(network: dict[str, Any], **options: Any) -> dict[str, Any]:
     from returnn.torch.backend import backend  # noqa: PLC0415 - slow to import
 
-    net = Network(config=Config({"extern_data": EXTERN_DATA}), train_flag=True, backend=backend)
+    net = Network(config=Config({"extern_data": EXTERN_DATA, **options}), train_flag=True, backend=backend)
     net.construct_from_dict(network)
     data: dict[str, Any] = {key: torch.tensor(value) for key, value in DATA.items()}
     data["data"].requires_grad_()
@@ -118,6 +118,15 @@ def test_same_on_both_backends(name: str) -> None:
         assert a.keys() == b.keys(), layer
         for key, value in a.items():
             numpy.testing.assert_allclose(b[key], value, rtol=1e-4, atol=1e-5, err_msg="%s of %s" % (key, layer))
+
+
+def test_normalized_loss_of_the_config() -> None:
+    """The objective, and its gradient, divided by the 9 frames; what is reported is the sum."""
+    network = {"output": {**SOFTMAX, "target": "labels", "loss": "ce"}}
+    plain, normalized = on_torch(network), on_torch(network, normalized_loss=True)
+    assert normalized["cost:output"] == plain["cost:output"] == plain["loss"]
+    assert normalized["loss"] == pytest.approx(plain["loss"] / 9)
+    numpy.testing.assert_allclose(normalized["grad"], plain["grad"] / 9, rtol=1e-5)
 
 
 def test_sampling_on_torch() -> None:

@@ -151,9 +151,7 @@ def test_in_loop_is_moved_out_on_both_backends() -> None:
 
 @MOVED
 def test_no_frame(backend: str, moved: bool) -> None:
-    unit = attention_block()
-    del unit["rel"], unit["att"]["key_shift"]
-    net = {"output": loop(unit, optimize_move_layers_out=moved)}
+    net = {"output": loop(attention_block(), optimize_move_layers_out=moved)}
     results = run(backend, net, {"data": numpy.zeros((2, 0, 2))}, {"data": [0, 0]}, train=True)
     assert results["out:output"].shape == (2, 0, 2)
     assert not any(value.any() for key, value in results.items() if key.startswith("grad:"))

@@ -83,9 +83,7 @@ MESSAGES = {
     ),
     "frame before of an unknown layer": (
         rec({"s": {**S, "from": ["data:source", "prev:ss"]}, "output": OUTPUT}),
-        "layer 'ss' not found in <TFNetwork 'root/r'>. Did you mean \"s\"?\n"
-        "  It is needed by network[\"r/s\"] (class 'linear').\n"
-        "  It is needed by network[\"r\"] (class 'rec').",
+        "network[\"r/s\"]: layer 'ss' not found in <TFNetwork 'root/r'>. Did you mean \"s\"?",
     ),
     "two frames before": (
         rec({"s": {**S, "from": ["data:source", "prev:prev:s"]}, "output": OUTPUT}),

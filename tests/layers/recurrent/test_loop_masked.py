@@ -337,6 +337,40 @@ def test_names_of_parameters(moves_out: bool) -> None:
     }
 
 
+NESTED = {
+    **SIZES,
+    "other": {"class": "compare", "kind": "less", "value": 1.5, "from": "sum"},
+    "both": {"class": "combine", "kind": "logical_and", "from": ["mask", "other"]},
+}
+
+
+@pytest.mark.parametrize("name", ["cell", "linear with a parameter in front", "network", "self-attention"])
+def test_one_within_another(name: str) -> None:
+    """The same as one with both masks, where the unit in between is no more than its output."""
+    inner = {"class": "masked_computation", "mask": "other", "from": "data", "unit": UNITS[name]}
+    outer = {"class": "masked_computation", "mask": "mask", "from": "data:source", "unit": inner}
+    one = {**outer, "mask": "both", "unit": UNITS[name]}
+    found = []
+    for layer in (one, outer):
+        unit = {**NESTED, "c": layer, "output": {"class": "combine", "kind": "add", "from": ["c", "prev:output"]}}
+        found.append(assert_same_everywhere({**unit}))
+    numpy.testing.assert_allclose(found[0]["out"], found[1]["out"], rtol=1e-5, atol=1e-6)
+
+
+@IN_LOOP
+def test_loss_within_both_masks(moves_out: bool) -> None:
+    """Numbers 1 2 3 4, even and then above 2: 40 alone counts."""
+    times = {"class": "eval", "eval": "source(0) * 10.0", "from": "data", "initial_output": 7, "loss": "as_is"}
+    unit = even(7)
+    unit["large"] = {"class": "compare", "kind": "greater", "value": 2.0, "from": "data:source"}
+    inner = {"class": "masked_computation", "mask": "large", "from": "data", "unit": times}
+    unit["masked"]["unit"] = inner
+    unit["output"] = {"class": "copy", "from": "masked"}
+    with Net(rec(unit, moves_out=moves_out), ONE_NUMBER, train=True) as net:
+        fetches = net.fetches(net.feed(data=[[1, 2, 3, 4]]))
+    assert [value for key, value in fetches.items() if key.startswith("cost:")] == [40]
+
+
 @IN_LOOP
 def test_loss_of_the_unit(moves_out: bool) -> None:
     """Frames between do not count: 20 + 40, norm factor 1/2."""
@@ -358,10 +392,6 @@ def test_loss_of_the_unit(moves_out: bool) -> None:
         ),
         ({"output": masked("linear", mask=None)}, 'option "mask" is missing'),
         ({"output": masked("linear", **{"from": []})}, '"data" is used in the unit, but "from" is empty'),
-        (
-            {"output": {**masked("linear"), "unit": masked("linear", **{"from": "data"})}},
-            "a masked_computation within another one is not supported within a loop",
-        ),
     ],
 )
 def test_messages(layers: dict[str, Any], message: str) -> None:

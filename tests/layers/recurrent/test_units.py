@@ -76,6 +76,19 @@ def test_zoneout_output_from_behavior_version_17_on() -> None:
     close(outputs_of(net, "r", behavior_version=17)[0][0, 2], [-0.0683, 0.23414])
 
 
+@pytest.mark.parametrize(
+    ("opts", "name"), [({}, "beta_input_below"), ({"global_norm": False, "global_norm_joined": True}, "beta_lstm_in")]
+)
+@pytest.mark.parametrize(("version", "beta"), [(30, [2.5] * 8), (31, [0.5, 0.5, 0.5, 0.5, 2.5, 2.5, 0.5, 0.5])])
+def test_forget_bias_of_global_norms(version: int, beta: list[float], opts: dict[str, Any], name: str) -> None:
+    """norm_shift 0.5 for all gates; forget_bias 2 on top for the forget gate; up to version 30, for all"""
+    unit_opts = {"forget_bias": 2.0, "norm_shift": 0.5, **opts}
+    with fresh_graph(behavior_version=version):
+        run = NetworkRun({"r": rec("layernormvariantslstm", unit_opts=unit_opts)})
+        (var,) = (x for x in run.network.get_params_list() if x.op.name == "r/rec/" + name)
+        assert run.session.run(var.read_value()).tolist() == beta
+
+
 def test_layernormvariantslstm_rhn_and_peepholes() -> None:
     net = {
         "norm": rec("layernormvariantslstm"),
