@@ -29,7 +29,7 @@ _read_keys = {
         train dev eval eval_datasets extern_data num_inputs num_outputs target default_input batch_size max_seqs
         max_seq_length min_seq_length max_pad_size batching chunking min_chunk_size chunking_variance chunk_eval
         window context_window cache_size shuffle_frames_of_nseqs shuffle_batches inc_seq_length seq_drop
-        on_size_limit sparse_input
+        on_size_limit sparse_input lm_dataset_debug_limit_line_count file_cache_opts stall_timeout
         """,
     "network": """
         network get_model normalized_loss gelu_formula tf_native_ctc_zero_infinity inf_value conv_pad_seq_len_to_power
@@ -99,8 +99,8 @@ _not_yet_errors = {
 
 _not_yet_warnings = {
     "program": """
-        use_train_proc_manager watch_memory ipython check_unsupported_device deterministic_train file_cache_opts
-        lm_dataset_debug_limit_line_count onnx_export
+        use_train_proc_manager watch_memory ipython check_unsupported_device deterministic_train
+        onnx_export
         restart_after_num_net_reinit
         """,
     "debugging": """

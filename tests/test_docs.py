@@ -17,7 +17,7 @@ from returnn.tasks import registry
 from returnn.util.behavior_version import BehaviorVersion
 from tests.program import root, run_program, run_python
 
-_pages = [root / "README.md", root / "demos" / "digits" / "README.md", *sorted((root / "docs").glob("*.md"))]
+_pages = [root / "README.md", *sorted((root / "demos").glob("*/README.md")), *sorted((root / "docs").glob("*.md"))]
 
 
 def _code_blocks(language: str) -> Iterator[tuple[str, str]]:
@@ -141,8 +141,8 @@ def test_torch_example_runs(name: str, tmp_path: Path) -> None:
 
 def test_datasets_and_tasks_in_the_manual() -> None:
     """Each class and each task by its name."""
-    data, running = ((root / "docs" / f"{page}.md").read_text() for page in ("data", "running"))
-    assert [name for name in DATASET_CLASSES if f"`{name}`" not in data] == []
+    data, more_data, running = ((root / "docs" / f"{page}.md").read_text() for page in ("data", "datasets", "running"))
+    assert [name for name in DATASET_CLASSES if f"`{name}`" not in data + more_data] == []
     assert [name for name in registry._tasks if f"`{name}`" not in running] == []
 
 

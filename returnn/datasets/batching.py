@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from returnn.log import log
+from returnn.util.behavior_version import BehaviorVersion, Change
 from returnn.util.errors import UserError
 from returnn.util.numbers_dict import NumbersDict, NumbersLike
 
@@ -66,9 +67,58 @@ class Batch:
     """What goes into one step."""
 
     def __init__(self) -> None:
-        self.seqs: list[BatchSeqCopyPart] = []
         self.num_slices = 0
-        self.max_num_frames_per_slice = NumbersDict(0)
+        self._parts: list[BatchSeqCopyPart] = []
+        self._max_num_frames = NumbersDict(0)
+        self._new_slices: list[tuple[int, _Frames | None, _Frames]] = []
+        """What is not yet in the two above: sequence index, start (None: 0), length. For most batches nobody asks for
+        these before their turn comes, and with a million sequences it matters."""
+
+    @classmethod
+    def of_slices(cls, slices: list[tuple[int, _Frames | None, _Frames]]) -> Batch:
+        """
+        :param slices: sequence index, start frames (None: all 0), length, per key
+        """
+        batch = cls()
+        batch._new_slices = slices
+        batch.num_slices = len(slices)
+        return batch
+
+    def _add_new_slices(self) -> None:
+        first = self.num_slices - len(self._new_slices)
+        longest = self._max_num_frames.dict
+        zeros = NumbersDict()  # nobody changes it, so one serves all
+        for i, (seq_idx, start, lens) in enumerate(self._new_slices, first):
+            if lens.keys() != zeros.dict.keys():
+                zeros = NumbersDict(dict.fromkeys(lens, 0))
+            if start is None:
+                part = BatchSeqCopyPart(seq_idx, zeros, NumbersDict(lens), i, zeros)
+            else:
+                end = NumbersDict({key: start[key] + n for key, n in lens.items()})
+                part = BatchSeqCopyPart(seq_idx, NumbersDict(start), end, i, zeros)
+            self._parts.append(part)
+            for key, n in lens.items():
+                if n > longest.get(key, 0):
+                    longest[key] = n
+        self._new_slices = []
+
+    @property
+    def seqs(self) -> list[BatchSeqCopyPart]:
+        """
+        :return: what the batch consists of
+        """
+        if self._new_slices:
+            self._add_new_slices()
+        return self._parts
+
+    @property
+    def max_num_frames_per_slice(self) -> NumbersDict:
+        """
+        :return: frames of the longest slice per key
+        """
+        if self._new_slices:
+            self._add_new_slices()
+        return self._max_num_frames
 
     def try_sequence_as_slice(self, length: NumbersLike) -> tuple[NumbersDict, int]:
         """
@@ -80,13 +130,8 @@ class Batch:
     def add_sequence_as_slice(self, seq_idx: int, seq_start_frame: NumbersLike, length: NumbersLike) -> None:
         """Adds frames of a sequence as one more slice."""
         start, length = _as_numbers(seq_start_frame), _as_numbers(length)
-        end = NumbersDict({key: start[key] + n for key, n in length.items()})
-        offset = NumbersDict(dict.fromkeys(length.keys(), 0))
-        self.seqs.append(BatchSeqCopyPart(seq_idx, start, end, self.num_slices, offset))
+        self._new_slices.append((seq_idx, {key: start[key] for key in length.keys()}, dict(length.items())))
         self.num_slices += 1
-        for key, n in length.items():
-            if n > self.max_num_frames_per_slice[key]:
-                self.max_num_frames_per_slice[key] = n
 
     def add_frames(
         self, seq_idx: int, seq_start_frame: NumbersLike, length: NumbersLike, frame_dim_corresponds: bool = True
@@ -96,16 +141,16 @@ class Batch:
         :param frame_dim_corresponds: the frames of all keys belong together, so all of them start at the same offset
         """
         length, start = NumbersDict(length), NumbersDict(seq_start_frame)
-        offset = self.max_num_frames_per_slice.copy()
+        parts, offset = self.seqs, self.max_num_frames_per_slice.copy()
         if frame_dim_corresponds:
             offset = NumbersDict(dict.fromkeys(length.keys(), offset.max_value()), offset.max_value())
         self.num_slices = 1
-        self.seqs.append(BatchSeqCopyPart(seq_idx, start, start + length, 0, offset.copy_like(length)))
-        self.max_num_frames_per_slice = NumbersDict.max([self.max_num_frames_per_slice, offset + length])
+        parts.append(BatchSeqCopyPart(seq_idx, start, start + length, 0, offset.copy_like(length)))
+        self._max_num_frames = NumbersDict.max([self._max_num_frames, offset + length])
 
     def init_with_one_full_sequence(self, seq_idx: int, dataset: Dataset) -> None:
         """Makes this the batch of one whole sequence, with its context frames."""
-        assert not self.seqs
+        assert not self.num_slices
         start, end = dataset.get_start_end_frames_full_seq(seq_idx)
         self.add_sequence_as_slice(seq_idx, start, end - start)
 
@@ -114,20 +159,23 @@ class Batch:
         """
         :return: the smallest sequence index, None if the batch is empty
         """
-        return min((part.seq_idx for part in self.seqs), default=None)
+        return min(self._seq_indices(), default=None)
 
     @property
     def end_seq(self) -> int | None:
         """
         :return: one more than the largest sequence index, None if the batch is empty
         """
-        return max((part.seq_idx + 1 for part in self.seqs), default=None)
+        return max(self._seq_indices()) + 1 if self.num_slices else None
+
+    def _seq_indices(self) -> list[int]:
+        return [part.seq_idx for part in self._parts] + [seq_idx for seq_idx, _, _ in self._new_slices]
 
     def get_num_seqs(self) -> int:
         """
         :return: size of the range of sequence indices
         """
-        return self.end_seq - self.start_seq if self.seqs else 0  # type: ignore[operator]  # both are set then
+        return self.end_seq - self.start_seq if self.num_slices else 0  # type: ignore[operator]  # both are set then
 
     def get_all_slices_num_frames(self) -> NumbersDict:
         """
@@ -142,12 +190,12 @@ class Batch:
         return sum((part.frame_length for part in self.seqs), NumbersDict())
 
     def __repr__(self) -> str:
-        return f"<Batch start_seq:{self.start_seq}, len(seqs):{len(self.seqs)}>"
+        return f"<Batch start_seq:{self.start_seq}, len(seqs):{len(self._parts) + len(self._new_slices)}>"
 
 
 @dataclass
 class SeqCounts:
-    """What became of the sequences (chunks) of an epoch so far."""
+    """What became of the sequences (chunks) of an epoch so far, and of their frames."""
 
     taken: int = 0
     """those that are in a batch"""
@@ -159,11 +207,44 @@ class SeqCounts:
     """left out by min_seq_length"""
     dropped: int = 0
     """left out by chance, see seq_drop"""
+    above_batch_size: int = 0
+    """of those taken: longer than batch_size, so alone in a batch"""
+    key: str | None = None
+    """the data key whose frames are counted here, without context: the default one; None: before the first sequence"""
+    taken_frames: int = 0
+    too_long_frames: int = 0
+    too_short_frames: int = 0
+    dropped_frames: int = 0
+    cut_seqs: int | None = None
+    """sequences that were cut into chunks; None: there is no chunking"""
+    not_in_chunks: int = 0
+    """sequences with frames that are in none of their chunks"""
+    not_in_chunks_frames: int = 0
 
     def __str__(self) -> str:
-        parts = [(self.zero_len, "of length zero"), (self.too_long, "longer than max_seq_length")]
-        parts += [(self.too_short, "shorter than min_seq_length"), (self.dropped, "left out by seq_drop")]
-        return ", ".join([f"{self.taken} taken", *(f"{n} {what}" for n, what in parts if n)])
+        chunks = "" if self.cut_seqs is None else f" chunks of {self.cut_seqs} sequences"
+        parts = [
+            (self.zero_len, "of length zero"),
+            (self.too_long, "longer than max_seq_length"),
+            (self.too_short, "shorter than min_seq_length"),
+            (self.dropped, "left out by seq_drop"),
+            (self.above_batch_size, "longer than batch_size, alone in a batch"),
+        ]
+        return ", ".join([f"{self.taken}{chunks} taken", *(f"{n} {what}" for n, what in parts if n)])
+
+    def frames_text(self) -> str:
+        """
+        :return: the same for frames; empty before the first sequence
+        """
+        if self.key is None:
+            return ""
+        parts = [
+            (self.too_long_frames, "in those longer than max_seq_length"),
+            (self.too_short_frames, "in those shorter than min_seq_length"),
+            (self.dropped_frames, "left out by seq_drop"),
+            (self.not_in_chunks_frames, f"of {self.not_in_chunks} sequences in no chunk"),
+        ]
+        return ", ".join([f"{self.taken_frames} of {self.key!r} taken", *(f"{n} {what}" for n, what in parts if n)])
 
 
 @dataclass(frozen=True)
@@ -229,8 +310,14 @@ def _zero_as_no_limit(limit: NumbersDict) -> NumbersDict:
     return NumbersDict({key: n or math.inf for key, n in limit.items()}, limit.value or math.inf)
 
 
+_Frames = dict[str, Any]
+SeqFrames = tuple[int, _Frames | None, _Frames]
+"""Sequence index, start frame (None: 0) and number of frames per key."""
+
+
 def iterate_batches(
     dataset: Dataset,
+    seqs: Iterable[SeqFrames],
     *,
     recurrent_net: bool,
     limits: BatchLimits,
@@ -239,140 +326,244 @@ def iterate_batches(
 ) -> Iterator[Batch]:
     """
     :param dataset: in an epoch
+    :param seqs: its sequences or chunks
     :param recurrent_net: whether sequences stay apart, one per slice
-    :param limits: note that those given as one number hold for every key of the lengths, even an unused one
+    :param limits: those given as one number hold for the used data keys; before behaviour version 31 for every key of
+        the lengths
     :param used_data_keys: None: all
     :param counts: updated as we go
     """
-    seqs = _with_context(dataset, recurrent_net, limits, used_data_keys, counts)
+    if recurrent_net and (dataset.chunk_size or dataset.custom_chunking_func):
+        seqs = _count_frames_not_in_chunks(dataset, seqs, counts)
+    seqs = _wanted(dataset, seqs, recurrent_net, limits, used_data_keys, counts)
     if recurrent_net:
-        seqs = _filtered(dataset, seqs, limits, used_data_keys, counts)
-        return _slices(_counted(seqs, counts), limits)
-    return _one_slice(_counted(seqs, counts), limits)
+        return _slices(seqs, _LimitKeys(used_data_keys), limits, counts)
+    return _one_slice(seqs, limits)
 
 
-_Frames = dict[str, Any]
-_SeqFrames = tuple[int, _Frames, _Frames]
-"""Sequence index, start frame and length per key."""
+def _count_frames_not_in_chunks(dataset: Dataset, seqs: Iterable[SeqFrames], counts: SeqCounts) -> Iterator[SeqFrames]:
+    """What min_chunk_size, a step larger than the chunks, or a function of the user leaves out."""
+    last_seq_idx, key = -1, ""
+    covered = num_frames = 0
+    counts.cut_seqs = 0
+
+    def finish_seq(num_missing: int) -> None:
+        if num_missing > 0:
+            counts.not_in_chunks += 1
+            counts.not_in_chunks_frames += num_missing
+
+    num_missing = 0
+    for seq in seqs:
+        seq_idx, starts, lens = seq
+        if seq_idx != last_seq_idx:
+            finish_seq(num_missing + num_frames - covered)
+            last_seq_idx, num_missing, covered = seq_idx, 0, 0
+            counts.cut_seqs += 1
+            moving = [k for k in lens if dataset.chunk_step.get(k, 0) != 0] if dataset.chunk_size else []
+            key = default_data_key(moving or lens)
+            num_frames = int(dataset.get_seq_length(seq_idx)[key])
+        start = starts[key] if starts else 0
+        num_missing += max(start - covered, 0)
+        covered = max(covered, start + lens[key])
+        yield seq
+    finish_seq(num_missing + num_frames - covered)
 
 
-def _with_context(
+class _LimitKeys:
+    """For which data keys a limit holds."""
+
+    def __init__(self, used_data_keys: Collection[str] | None):
+        self.used = used_data_keys
+        self._only_used = bool(used_data_keys) and BehaviorVersion.has(Change.LENGTH_LIMITS_OF_USED_KEYS)
+
+    def pairs(self, keys: Collection[str], limit: NumbersDict) -> list[tuple[str, float]]:
+        """
+        :param keys: of the lengths
+        :return: key, limit
+        """
+        res = []
+        for key in keys:
+            number = limit.dict.get(key)
+            if number is None and not (self._only_used and key not in self.used):  # type: ignore[operator]  # not None
+                number = limit.value
+            if number is not None and number != math.inf:
+                res.append((key, number))
+        return res
+
+
+def _wanted(
     dataset: Dataset,
+    seqs: Iterable[SeqFrames],
     recurrent_net: bool,
     limits: BatchLimits,
     used_data_keys: Collection[str] | None,
     counts: SeqCounts,
-) -> Iterator[_SeqFrames]:
-    """:return: what may go into batches, with context frames; without empty sequences"""
-    left, right = dataset.ctx_left, dataset.ctx_right
-    for seq_idx, start, end in dataset.iterate_seqs(recurrent_net=recurrent_net, used_data_keys=used_data_keys):
+) -> Iterator[SeqFrames]:
+    """:return: what goes into batches, with context frames. Without empty sequences; of a recurrent network also
+    without those that are too long, too short, or left out by chance
+    """
+    limit_keys = _LimitKeys(used_data_keys)
+    draw = dataset.rnd_seq_drop.random
+    context = _Context(dataset)
+    has_context = bool(context)
+    told_about: set[str] = set()
+    keys: Any = None
+    max_pairs: list[tuple[str, float]] = []
+    min_pairs: list[tuple[str, float]] = []
+    key0 = ""
+    for seq_idx, start, lens in seqs:
         if counts.taken > limits.max_total_num_seqs:
             break
-        first = dict(start.items())
-        lens = {key: n - first[key] for key, n in end.items()}
-        if not lens:
-            raise UserError(f"{dataset!r}: sequence {seq_idx} ({dataset.get_tag(seq_idx)!r}) has no data at all")
-        used = lens.keys() & used_data_keys if used_data_keys else lens
-        if not lens[default_data_key(used or lens)]:
-            dataset.rnd_seq_drop.random()  # as for every other sequence, so that those behind see the same numbers
+        if lens.keys() != keys:
+            if not lens:
+                raise UserError(f"{dataset!r}: sequence {seq_idx} ({dataset.get_tag(seq_idx)!r}) has no data at all")
+            keys = set(lens)
+            used = keys & set(used_data_keys) if used_data_keys else keys
+            counts.key = key0 = default_data_key(used or keys)
+            max_pairs = limit_keys.pairs(lens, limits.max_seq_length)
+            min_pairs = [(key, limit) for key, limit in limit_keys.pairs(lens, limits.min_seq_length) if limit > 0]
+        num_frames = lens[key0]
+        if not num_frames:
+            draw()  # as for every other sequence, so that those behind see the same numbers
             counts.zero_len += 1
             continue
-        for key in left.dict.keys() | right.dict.keys() if left or right else ():
-            if key in first:
-                first[key] -= left.get(key, 0)
-                lens[key] += left.get(key, 0) + right.get(key, 0)
-        yield seq_idx, first, lens
-
-
-def _counted(seqs: Iterable[_SeqFrames], counts: SeqCounts) -> Iterator[_SeqFrames]:
-    for seq in seqs:
+        if has_context:
+            start, lens = context.add(start, lens)
+        if recurrent_net:
+            key = _key_above(lens, max_pairs) if max_pairs else None
+            if key is not None:
+                counts.too_long += 1
+                counts.too_long_frames += num_frames
+            elif min_pairs:
+                key = _key_below(lens, min_pairs)
+                if key is not None:
+                    counts.too_short += 1
+                    counts.too_short_frames += num_frames
+            if key is not None:
+                if used_data_keys and key not in used_data_keys and key not in told_about:
+                    told_about.add(key)
+                    _tell_about_unused(dataset, key)
+                continue
+            if draw() < limits.seq_drop:
+                counts.dropped += 1
+                counts.dropped_frames += num_frames
+                continue
         counts.taken += 1
-        yield seq
+        counts.taken_frames += num_frames
+        yield seq_idx, start, lens
 
 
-def _filtered(
-    dataset: Dataset,
-    seqs: Iterable[_SeqFrames],
-    limits: BatchLimits,
-    used_data_keys: Collection[str] | None,
-    counts: SeqCounts,
-) -> Iterator[_SeqFrames]:
-    """:return: without sequences that are too long, too short, or left out by chance"""
-    told_about: set[str] = set()
-    for seq in seqs:
-        _, _, lens = seq
-        key = _key_above(lens, limits.max_seq_length)
-        if key is not None:
-            counts.too_long += 1
-        else:
-            key = _key_below(lens, limits.min_seq_length)
-            counts.too_short += key is not None
-        if key is not None:
-            if used_data_keys and key not in used_data_keys and key not in told_about:
-                told_about.add(key)
-                print(
-                    f"{dataset!r}: note: sequences are left out because of the length of data key {key!r}, which the"
-                    " network does not use. Give max_seq_length and min_seq_length per data key to avoid that.",
-                    file=log.v3,
-                )
-            continue
-        if _key_above(lens, limits.batch_size) is not None:
-            args = (NumbersDict(lens), limits.batch_size)
-            print("warning: sequence length (%r) larger than limit (%r)" % args, file=log.v4)
-        if dataset.rnd_seq_drop.random() < limits.seq_drop:
-            counts.dropped += 1
-            continue
-        yield seq
+def _tell_about_unused(dataset: Dataset, key: str) -> None:
+    print(
+        f"{dataset!r}: note: sequences are left out because of the length of data key {key!r}, which the network does"
+        " not use. Give max_seq_length and min_seq_length per data key to avoid that.",
+        file=log.v3,
+    )
 
 
-def _key_above(lens: _Frames, limit: NumbersDict) -> str | None:
+class _Context:
+    """Frames to the left and to the right of each sequence (chunk)."""
+
+    def __init__(self, dataset: Dataset):
+        left, right = dataset.ctx_left, dataset.ctx_right
+        self._keys = left.dict.keys() | right.dict.keys() if left or right else set()
+        self._left = {key: left.get(key, 0) for key in self._keys}
+        self._right = {key: right.get(key, 0) for key in self._keys}
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def add(self, start: _Frames | None, lens: _Frames) -> tuple[_Frames, _Frames]:
+        """
+        :return: start and number of frames, with the context
+        """
+        start = dict.fromkeys(lens, 0) if start is None else dict(start)
+        lens = dict(lens)
+        for key in self._keys:
+            if key in lens:
+                start[key] -= self._left[key]
+                lens[key] += self._left[key] + self._right[key]
+        return start, lens
+
+
+def _key_above(lens: _Frames, limits: Iterable[tuple[str, float]]) -> str | None:
     """:return: a key whose length is larger than its limit"""
-    value = math.inf if limit.value is None else limit.value
-    limits = limit.dict
-    for key, n in lens.items():
-        if n > limits.get(key, value):
+    for key, limit in limits:
+        if lens[key] > limit:
             return key
     return None
 
 
-def _key_below(lens: _Frames, limit: NumbersDict) -> str | None:
+def _key_below(lens: _Frames, limits: Iterable[tuple[str, float]]) -> str | None:
     """:return: a key whose length is smaller than its limit"""
-    for key, n in lens.items():
-        if n < (limit.get(key) or 0):
+    for key, limit in limits:
+        if lens[key] < limit:
             return key
     return None
 
 
-def _slices(seqs: Iterable[_SeqFrames], limits: BatchLimits) -> Iterator[Batch]:
-    """:return: batches where every sequence is a slice"""
-    batch = Batch()
-    sums: _Frames = {}
+def _slices(
+    seqs: Iterable[SeqFrames], limit_keys: _LimitKeys, limits: BatchLimits, counts: SeqCounts
+) -> Iterator[Batch]:
+    """:return: batches where every sequence is a slice
+
+    Each line of the loop runs for each of maybe millions of sequences.
+    """
+    max_seqs = limits.max_seqs
+    keys: Any = None
+    size_pairs: list[tuple[str, float]] = []
+    packed_pairs: list[tuple[str, float]] = []
+    pad_pairs: list[tuple[str, float]] = []
+    slices: list[SeqFrames] = []
     longest: _Frames = {}
-    for seq_idx, start, lens in seqs:
-        num = batch.num_slices + 1
-        new_sums = {key: sums.get(key, 0) + n for key, n in lens.items()}
-        new_longest = {key: max(longest.get(key, 0), n) for key, n in lens.items()}
-        padded = {key: n * num for key, n in new_longest.items()}
-        if batch.num_slices and (
-            _key_above(new_sums, limits.packed_batch_size) is not None
-            or _key_above(padded, limits.batch_size) is not None
-            or num > limits.max_seqs
-            or _key_above({key: n - new_sums[key] for key, n in padded.items()}, limits.max_pad_size) is not None
-        ):
-            yield batch
-            batch, new_sums, new_longest = Batch(), lens, lens
-        batch.add_sequence_as_slice(seq_idx, start, lens)
-        sums, longest = new_sums, new_longest
-    if batch.seqs:
-        yield batch
+    sums: _Frames = {}
+    num = 0
+    for seq in seqs:
+        lens = seq[2]
+        if lens.keys() != keys:
+            keys = set(lens)
+            size_pairs = limit_keys.pairs(lens, limits.batch_size)
+            packed_pairs = limit_keys.pairs(lens, limits.packed_batch_size)
+            pad_pairs = limit_keys.pairs(lens, limits.max_pad_size)
+            longest = {key: longest.get(key, 0) for key in lens}
+            sums = {key: sums.get(key, 0) for key in lens}
+        num += 1
+        is_full = num > max_seqs
+        for key, limit in size_pairs:
+            n, m = lens[key], longest[key]
+            if (n if n > m else m) * num > limit:
+                is_full = True
+                break
+        if not is_full and (packed_pairs or pad_pairs):
+            new_sums = {key: sums[key] + n for key, n in lens.items()}
+            padding = {key: max(longest[key], lens[key]) * num - new_sums[key] for key, _ in pad_pairs}
+            is_full = _key_above(new_sums, packed_pairs) is not None or _key_above(padding, pad_pairs) is not None
+        if is_full:
+            if _key_above(lens, size_pairs) is not None:
+                counts.above_batch_size += 1
+                args = (NumbersDict(lens), limits.batch_size)
+                print("warning: sequence length (%r) larger than limit (%r)" % args, file=log.v4)
+            if slices:
+                yield Batch.of_slices(slices)
+                slices, num = [], 1
+                longest, sums = dict.fromkeys(lens, 0), dict.fromkeys(lens, 0)
+        slices.append(seq)
+        for key, n in lens.items():
+            if n > longest[key]:
+                longest[key] = n
+        if packed_pairs or pad_pairs:
+            sums = {key: sums[key] + n for key, n in lens.items()}
+    if slices:
+        yield Batch.of_slices(slices)
 
 
-def _one_slice(seqs: Iterable[_SeqFrames], limits: BatchLimits) -> Iterator[Batch]:
+def _one_slice(seqs: Iterable[SeqFrames], limits: BatchLimits) -> Iterator[Batch]:
     """:return: batches with one slice, sequences end to end, cut where a batch is full"""
     if not limits.batch_size.has_values():
         raise UserError("batch_size must be set (packed_batch_size alone is not enough for a non-recurrent network)")
     batch = Batch()
-    for seq_idx, start, lens in seqs:
+    for seq_idx, seq_start, lens in seqs:
+        start = dict.fromkeys(lens, 0) if seq_start is None else seq_start
         while True:
             offset = batch.max_num_frames_per_slice.max_value()
             part = {key: min(n, limits.batch_size.get(key, math.inf) - offset) for key, n in lens.items()}
@@ -385,7 +576,7 @@ def _one_slice(seqs: Iterable[_SeqFrames], limits: BatchLimits) -> Iterator[Batc
                 batch = Batch()
             if not any(lens.values()):
                 break
-    if batch.seqs:
+    if batch.num_slices:
         yield batch
 
 

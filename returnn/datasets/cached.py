@@ -39,6 +39,9 @@ class CachedDataset(Dataset):
         """
         raise NotImplementedError(f"{type(self).__name__} does not override get_corpus_seq_lens")
 
+    def _get_corpus_len(self, corpus_seq_idx: int, key: str) -> int:
+        return self.get_corpus_seq_lens(corpus_seq_idx)[key]
+
     def get_corpus_seq_tag(self, corpus_seq_idx: int) -> str:
         """
         :return: name of the sequence
@@ -167,7 +170,7 @@ class CachedDataset(Dataset):
         if self.shuffle_frames_of_nseqs or self.cache_byte_size or self.window > 1:
             return self.get_data(seq_idx, key)[start_frame:end_frame]
         corpus_seq_idx = int(self._seq_order[seq_idx])
-        end_frame = min(end_frame, self.get_corpus_seq_lens(corpus_seq_idx)[key])
+        end_frame = min(end_frame, self._get_corpus_len(corpus_seq_idx, key))
         return self.read_corpus_data(corpus_seq_idx, key, min(start_frame, end_frame), end_frame)
 
     def get_corpus_data(self, corpus_seq_idx: int, key: str) -> numpy.ndarray:
@@ -176,7 +179,7 @@ class CachedDataset(Dataset):
         """
         data = self._cache.get((corpus_seq_idx, key))
         if data is None:
-            data = self.read_corpus_data(corpus_seq_idx, key, 0, self.get_corpus_seq_lens(corpus_seq_idx)[key])
+            data = self.read_corpus_data(corpus_seq_idx, key, 0, self._get_corpus_len(corpus_seq_idx, key))
             self._cache.put((corpus_seq_idx, key), data)
         return data
 

@@ -146,15 +146,19 @@ def chunks_of_seq(
     _check_in_step(key0, moving, lens, step, min_size, describe)
     fixed_end = {key: min(n, size.get(key) or n) if n > 1 else n for key, n in lens.items() if key not in moving}
     start = dict.fromkeys(lens, 0)
+    opts = [(key, int(size[key]), int(step[key]), lens[key] - min_size.get(key, 0)) for key in moving]
     while True:
         end = dict(fixed_end)
-        end.update({key: min(start[key] + int(size[key]), lens[key]) for key in moving})
-        yield dict(start), end
-        for key in moving:
-            start[key] += int(step[key])
+        for key, key_size, _, _ in opts:
+            n, key_end = lens[key], start[key] + key_size
+            end[key] = key_end if key_end < n else n
+        yield start, end
+        start = dict(start)
+        for key, _, key_step, _ in opts:
+            start[key] += key_step
         if start[key0] >= lens[key0]:
             break
-        if any(lens[key] - start[key] <= min_size.get(key, 0) for key in moving):
+        if any([start[key] >= last for key, _, _, last in opts]):
             break
 
 

@@ -58,9 +58,22 @@ def default_random_seed_offset() -> int:
         return 0
     if "RETURNN_RANDOM_SEED_OFFSET" in os.environ:
         return int(os.environ["RETURNN_RANDOM_SEED_OFFSET"])
-    env: tuple[str, ...] = ()
-    if config.typed_value("torch_distributed") is not None:
-        env = ("RANK",)
-    elif config.is_true("use_horovod") and config.value("horovod_dataset_distribution", "") == "random_seed_offset":
-        env = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK")
-    return next((int(os.environ[name]) for name in env if name in os.environ), 0) * 16127
+    if config.is_true("use_horovod") and config.value("horovod_dataset_distribution", "") != "random_seed_offset":
+        return 0
+    return distributed_rank_and_size()[0] * 16127
+
+
+def distributed_rank_and_size() -> tuple[int, int]:
+    """
+    :return: number of this process in a distributed training, and how many there are; (0, 1) without one
+    """
+    config = get_global_config(raise_exception=False)
+    names: tuple[tuple[str, str], ...] = ()
+    if config is not None and config.typed_value("torch_distributed") is not None:
+        names = (("RANK", "WORLD_SIZE"),)
+    elif config is not None and config.is_true("use_horovod"):
+        names = (("HOROVOD_RANK", "HOROVOD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
+    for rank, size in names:
+        if rank in os.environ:
+            return int(os.environ[rank]), int(os.environ.get(size, int(os.environ[rank]) + 1))
+    return 0, 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
 from returnn.config import Config, get_global_config
+from returnn.util import file_cache
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.suggest import did_you_mean, file_not_found
 
@@ -19,6 +21,8 @@ from .pickling import constructor_parameters
 DATASET_CLASSES: dict[str, str] = {
     "HDFDataset": "returnn.datasets.hdf:HDFDataset",
     "StaticDataset": "returnn.datasets.static:StaticDataset",
+    "OggZipDataset": "returnn.datasets.audio:OggZipDataset",
+    "LibriSpeechCorpus": "returnn.datasets.librispeech:LibriSpeechCorpus",
     "GeneratingDataset": "returnn.datasets.generating:GeneratingDataset",
     "Task12AXDataset": "returnn.datasets.generating:Task12AXDataset",
     "TaskEpisodicCopyDataset": "returnn.datasets.generating:TaskEpisodicCopyDataset",
@@ -28,6 +32,34 @@ DATASET_CLASSES: dict[str, str] = {
     "DummyDataset": "returnn.datasets.generating:DummyDataset",
     "DummyDatasetMultipleSequenceLength": "returnn.datasets.generating:DummyDatasetMultipleSequenceLength",
     "DummyDatasetMultipleDataKeys": "returnn.datasets.generating:DummyDatasetMultipleDataKeys",
+    "MetaDataset": "returnn.datasets.meta:MetaDataset",
+    "CombinedDataset": "returnn.datasets.meta:CombinedDataset",
+    "ConcatDataset": "returnn.datasets.meta:ConcatDataset",
+    "ConcatSeqsDataset": "returnn.datasets.meta:ConcatSeqsDataset",
+    "ClusteringDataset": "returnn.datasets.meta:ClusteringDataset",
+    "ChunkShuffleDataset": "returnn.datasets.meta:ChunkShuffleDataset",
+    "VariableDataset": "returnn.datasets.meta:VariableDataset",
+    "MultiEpochDataset": "returnn.datasets.meta:MultiEpochDataset",
+    "AnythingDataset": "returnn.datasets.meta:AnythingDataset",
+    "MapDatasetWrapper": "returnn.datasets.map:MapDatasetWrapper",
+    "MultiProcDataset": "returnn.datasets.multi_proc:MultiProcDataset",
+    "PostprocessingDataset": "returnn.datasets.postprocessing:PostprocessingDataset",
+    "DistributeFilesDataset": "returnn.datasets.distrib_files:DistributeFilesDataset",
+    "TextDictDataset": "returnn.datasets.text_dict:TextDictDataset",
+    "HuggingFaceDataset": "returnn.datasets.huggingface:HuggingFaceDataset",
+    "LmDataset": "returnn.datasets.lm:LmDataset",
+    "TranslationDataset": "returnn.datasets.lm:TranslationDataset",
+    "TranslationFactorsDataset": "returnn.datasets.lm:TranslationFactorsDataset",
+    "ConfusionNetworkDataset": "returnn.datasets.lm:ConfusionNetworkDataset",
+    "TimitDataset": "returnn.datasets.generating:TimitDataset",
+    "NltkTimitDataset": "returnn.datasets.generating:NltkTimitDataset",
+    "Enwik8Corpus": "returnn.datasets.generating:Enwik8Corpus",
+    "NextGenHDFDataset": "returnn.datasets.hdf:NextGenHDFDataset",
+    "SiameseHDFDataset": "returnn.datasets.hdf:SiameseHDFDataset",
+    "NumpyDumpDataset": "returnn.datasets.numpy_dump:NumpyDumpDataset",
+    "StereoHdfDataset": "returnn.datasets.stereo:StereoHdfDataset",
+    "DatasetWithTimeContext": "returnn.datasets.stereo:DatasetWithTimeContext",
+    "RawWavDataset": "returnn.datasets.raw_wav:RawWavDataset",
 }
 """Name in a config -> module:class. A module is imported when one of its datasets is wanted."""
 
@@ -66,7 +98,7 @@ def init_dataset(
     :param extra_kwargs: options that win over those in ``kwargs``
     :param default_kwargs: options for what is not in ``kwargs``
     :param parent_dataset: which reads from the new one; it shares its seed offset and shard
-    :return: an initialized dataset
+    :return: an initialized dataset. Each ``CachedFile`` in the options became the name of a local copy
     """
     if isinstance(kwargs, Dataset):
         kwargs.initialize()
@@ -88,7 +120,13 @@ def init_dataset(
             f'A dataset needs the option "class", for example "HDFDataset";'
             f" here are only {', '.join(map(repr, options)) or 'no options'}"
         )
+    cached_files: list[str] = []
+    if file_cache.have_cached_files(options):
+        cache = file_cache.get_instance()
+        options, cached_files = cache.handle_cached_files_in_config(options)
     dataset = _construct(get_dataset_class(options.pop("class")), options)
+    if cached_files:
+        weakref.finalize(dataset, cache.release_files, cached_files)
     dataset.initialize()
     return dataset
 

@@ -11,6 +11,7 @@ Elsewhere: orders in seq_order.py, chunks in chunking.py, batches in batching.py
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -25,8 +26,8 @@ from returnn.util.numbers_dict import NumbersDict, NumbersLike
 from returnn.util.user_functions import call_with_spare_kwarg
 
 from . import seq_order as _seq_order
-from .batching import BatchLimits, BatchSetGenerator, iterate_batches
-from .chunking import chunks_of_seq, parse_chunking, parse_context_window, vary_chunking
+from .batching import BatchLimits, BatchSetGenerator, SeqFrames, iterate_batches
+from .chunking import Frames, chunks_of_seq, parse_chunking, parse_context_window, vary_chunking
 from .config_defaults import default_kwargs_eval, default_random_seed_offset, update_kwargs_from_config
 from .data_kinds import DataKinds
 from .pickling import constructor_arguments
@@ -233,9 +234,7 @@ class Dataset(DataKinds):
         """
         if epoch is None:
             return []
-        rule = self.seq_ordering
-        if callable(rule):
-            rule = _seq_order.call_ordering_function(rule, epoch, self.describe())
+        rule = self._ordering_rule(epoch)
         if self.seq_order_seq_lens_file:
             get_seq_len = self._get_seq_len_from_file(self.seq_order_seq_lens_file)
         if get_seq_len is None and not self.sorted_needs_lengths and rule in ("sorted", "sorted_reverse"):
@@ -247,6 +246,15 @@ class Dataset(DataKinds):
             get_seq_len=get_seq_len,
             owner=self.describe(),
         )
+        return self._part_of_order(order, epoch)
+
+    def _ordering_rule(self, epoch: int) -> str:
+        """:return: ``seq_ordering``, of this epoch"""
+        rule = self.seq_ordering
+        return _seq_order.call_ordering_function(rule, epoch, self.describe()) if callable(rule) else rule
+
+    def _part_of_order(self, order: Sequence[int], epoch: int) -> Sequence[int]:
+        """:return: what of the ordered corpus belongs to this epoch and shard"""
         if self.unique_seq_tags:
             order = _seq_order.first_of_each_tag(order, self._all_tags_for("unique_seq_tags"))
         order = _seq_order.part_of_epoch(
@@ -571,9 +579,30 @@ class Dataset(DataKinds):
         while self.is_less_than_num_seqs(seq_idx):
             length = self.get_seq_length(seq_idx)
             if size:
-                yield from self._chunks(seq_idx, length, size, step, used_data_keys)
+                for start, end in self._chunks(seq_idx, length, size, step, used_data_keys):
+                    yield seq_idx, NumbersDict(start), NumbersDict(end)
             else:
                 yield seq_idx, NumbersDict.constant_like(0, length), length
+            seq_idx += 1
+
+    def _iterate_frames(self, recurrent_net: bool, used_data_keys: Collection[str] | None) -> Iterator[SeqFrames]:
+        """:return: as :meth:`iterate_seqs`, which is a bit slow for millions of sequences"""
+        size, step = NumbersDict(self.chunk_size), NumbersDict(self.chunk_step)
+        is_chunked = bool(size)
+        is_ignored = is_chunked and not recurrent_net
+        if self.custom_chunking_func or is_ignored or type(self).iterate_seqs is not Dataset.iterate_seqs:
+            for seq_idx, first, last in self.iterate_seqs(recurrent_net=recurrent_net, used_data_keys=used_data_keys):
+                start = {key: first[key] for key in last.keys()}
+                yield seq_idx, start, {key: n - start[key] for key, n in last.items()}
+            return
+        seq_idx = 0
+        while self.is_less_than_num_seqs(seq_idx):
+            length = self.get_seq_length(seq_idx)
+            if is_chunked:
+                for begin, end in self._chunks(seq_idx, length, size, step, used_data_keys):
+                    yield seq_idx, begin, {key: n - begin[key] for key, n in end.items()}
+            else:
+                yield seq_idx, None, length.dict
             seq_idx += 1
 
     def _chunks(
@@ -583,7 +612,7 @@ class Dataset(DataKinds):
         size: NumbersDict,
         step: NumbersDict,
         used_data_keys: Collection[str] | None,
-    ) -> Iterator[tuple[int, NumbersDict, NumbersDict]]:
+    ) -> Iterator[tuple[Frames, Frames]]:
         lens = {key: int(n) for key, n in length.items() if used_data_keys is None or key in used_data_keys}
         if not lens:
             raise UserError(
@@ -593,14 +622,17 @@ class Dataset(DataKinds):
         if used_data_keys is not None and self.chunking_variance > 0:
             factor = 1.0 - self.rnd_seq_drop.random() * self.chunking_variance
             size, step = vary_chunking(size, step, sorted(lens), factor)
-        for start, end in chunks_of_seq(
+        return chunks_of_seq(
             lens,
             size,
             step,
             self.min_chunk_size,
             describe=lambda: f"sequence {self.get_tag(seq_idx)!r} of {self.describe()}",
-        ):
-            yield seq_idx, NumbersDict(start), NumbersDict(end)
+        )
+
+    def _batch_runs(self, frames: Iterator[SeqFrames]) -> Iterator[Iterator[SeqFrames]]:
+        """:return: parts of ``frames``, such that no batch has sequences of two parts"""
+        yield frames
 
     def generate_batches(
         self,
@@ -638,8 +670,16 @@ class Dataset(DataKinds):
         )
         return BatchSetGenerator(
             self,
-            lambda counts: iterate_batches(
-                self, recurrent_net=recurrent_net, limits=limits, used_data_keys=used_data_keys, counts=counts
+            lambda counts: itertools.chain.from_iterable(
+                iterate_batches(
+                    self,
+                    frames,
+                    recurrent_net=recurrent_net,
+                    limits=limits,
+                    used_data_keys=used_data_keys,
+                    counts=counts,
+                )
+                for frames in self._batch_runs(self._iterate_frames(recurrent_net, used_data_keys))
             ),
             shuffle_batches=shuffle_batches,
         )

@@ -34,6 +34,22 @@ def load_datasets(config: Config) -> dict[str, Dataset]:
     return {name: datasets[name] for name in present}
 
 
+def load_dataset(config: Config, key: str) -> Dataset:
+    """
+    :param key: of the dataset in the config, or in its ``eval_datasets``
+    :raises ConfigError: there is none
+    """
+    value = config.opt_typed_value(key)
+    if key in _names and value:
+        return _load_dataset(key, value, config, cache_bytes=cache_sizes(config, [key])[key])
+    value = value or (config.typed_value("eval_datasets") or {}).get(key)
+    if not value:
+        present = [name for name in _names if config.opt_typed_value(name)]
+        present += list(config.typed_value("eval_datasets") or {})
+        raise ConfigError(f"the config has no dataset {key!r}. There are: {', '.join(present) or 'none'}.")
+    return init_dataset(value, default_kwargs={"name": key})
+
+
 def _load_dataset(name: str, value: Any, config: Config, cache_bytes: int) -> Dataset:
     """:raises UserError: its message starts with the config key"""
     try:

@@ -1,1 +1,5 @@
 """Small helpers of the ground floor; each module one topic."""
+
+from .numbers_dict import NumbersDict
+
+__all__ = ["NumbersDict"]

@@ -108,13 +108,13 @@ class Change(enum.Enum):
 
     LENGTH_LIMITS_OF_USED_KEYS = (
         31,
-        "batch_size, max_seq_length, min_seq_length and the like as one number: count for the data keys that the network"
+        "batch_size, max_seq_length, min_seq_length and the like as one number: for the data keys that the network"
         " uses (before: for all that the dataset has)",
     )
     AUDIO_SEED_PER_SEQ = (
         31,
-        "OggZipDataset, LibriSpeechCorpus: random changes of audio and random splits of targets depend on epoch and"
-        " sequence (before: also on what was loaded before)",
+        "OggZipDataset, LibriSpeechCorpus, TimitDataset: random changes of audio and random splits of targets depend on"
+        " epoch and sequence (before: also on what was loaded before)",
     )
     LM_LENGTHS_IN_SYMBOLS = (
         31,

@@ -25,11 +25,12 @@ class NumbersDict:
         :param numbers: a number is the broadcast value; a dict or NumbersDict is copied; None is empty
         :param value: broadcast value, if not given by ``numbers``
         """
-        self.dict: dict[str, Number] = {}
         self.value = value
         if type(numbers) is dict:  # by far the most frequent
-            self.dict.update(numbers)
-        elif isinstance(numbers, NumbersDict):
+            self.dict: dict[str, Number] = numbers.copy()
+            return
+        self.dict = {}
+        if isinstance(numbers, NumbersDict):
             self.dict.update(numbers.dict)
             self.value = numbers.value if value is None else value
         elif isinstance(numbers, Mapping):

@@ -15,8 +15,8 @@ _package_dir = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.
 _python_dir = os.path.dirname(os.__file__) + os.sep
 
 
-def call_with_spare_kwarg(func: Callable[..., Any], *, what: str, **kwargs: Any) -> Any:
-    """Calls ``func(**kwargs)``, with one more keyword argument of a random name (its value is None).
+def call_with_spare_kwarg(func: Callable[..., Any], *args: Any, what: str, **kwargs: Any) -> Any:
+    """Calls ``func(*args, **kwargs)``, with one more keyword argument of a random name (its value is None).
 
     So a function without ``**kwargs`` fails today, and not when this framework starts to pass more to it.
 
@@ -25,12 +25,14 @@ def call_with_spare_kwarg(func: Callable[..., Any], *, what: str, **kwargs: Any)
     """
     spare = "__accept_further_kwargs_" + os.urandom(4).hex()
     try:
-        return func(**kwargs, **{spare: None})
+        return func(*args, **kwargs, **{spare: None})
     except TypeError as exc:
-        if spare not in str(exc):
+        assert exc.__traceback__ is not None
+        of_call = exc.__traceback__.tb_next is None and "unexpected keyword argument" in str(exc)
+        if not of_call and spare not in str(exc):
             raise
-        args = ", ".join([*kwargs, "**kwargs"])
-        raise ConfigError(f"{what} must accept further keyword arguments: def f({args})") from exc
+        names = ", ".join([*(f"arg{i + 1}" for i in range(len(args))), *kwargs, "**kwargs"])
+        raise ConfigError(f"{what} must accept further keyword arguments: def f({names})") from exc
 
 
 def is_users(frame: traceback.FrameSummary) -> bool:

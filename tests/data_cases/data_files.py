@@ -1,7 +1,10 @@
-"""Helpers for the `make_files` of dataset cases: deterministic numbers, HDF files, text."""
+"""Helpers for the `make_files` of dataset cases: deterministic numbers, HDF files, zips with audio, text."""
 
 import gzip
+import io
 import pickle
+import wave
+import zipfile
 
 import h5py
 import numpy
@@ -89,3 +92,83 @@ def simple_hdf(filename, seq_lens=tuple(lens), dim=3, num_classes=5, seed=1, tag
         dims={"classes": num_classes},
         labels={"classes": labels} if labels else None,
     )
+
+
+def tone(num_samples, seed, rate=16000):
+    """:return: samples in (-1, 1), float64: some sine waves and a little noise"""
+    rnd = numpy.random.RandomState(seed)
+    t = numpy.arange(num_samples) / rate
+    x = sum(
+        rnd.uniform(0.05, 0.2) * numpy.sin(2 * numpy.pi * freq * t + seed) for freq in rnd.uniform(100, rate / 2.5, 4)
+    )
+    return x + rnd.uniform(-0.01, 0.01, num_samples)
+
+
+def wav_bytes(samples, rate=16000):
+    """:return: a 16-bit wav file. Samples [time] or [time, channels]."""
+    stream = io.BytesIO()
+    with wave.open(stream, "wb") as f:
+        f.setnchannels(1 if samples.ndim == 1 else samples.shape[1])
+        f.setsampwidth(2)
+        f.setframerate(rate)
+        f.writeframes(numpy.round(samples * 32767).astype("<i2").tobytes())
+    return stream.getvalue()
+
+
+def flac_bytes(samples, rate=16000, format="FLAC"):
+    """:return: a compressed audio file. Only this needs soundfile."""
+    import soundfile  # noqa: PLC0415  # only where it is needed
+
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, rate, format=format)
+    return stream.getvalue()
+
+
+def write_ogg_zip(filename, entries, rate=16000, audio="wav", prefix=True):
+    """
+    Writes the zip that OggZipDataset reads.
+
+    :param str filename: NAME.zip
+    :param list[dict[str]] entries: text, and num_samples or samples; seq_name, file optional
+    :param int rate: samples per second
+    :param str|None audio: "wav", "flac"; None: no audio
+    :param bool prefix: whether audio is in a folder NAME of the zip
+    """
+    name = filename.split("/")[-1][: -len(".zip")]
+    index = []
+    with zipfile.ZipFile(filename, "w", compression=zipfile.ZIP_DEFLATED) as z:
+        for i, entry in enumerate(entries):
+            entry = dict(entry)
+            samples = entry.pop("samples", None)
+            num_samples = entry.pop("num_samples", 800 + 160 * i)
+            if audio:
+                samples = tone(num_samples, i, rate) if samples is None else samples
+                num_samples = len(samples)
+                entry.setdefault("file", "rec%i/seg.%s" % (i, audio))
+                content = wav_bytes(samples, rate) if audio == "wav" else flac_bytes(samples, rate, audio.upper())
+                z.writestr(name + "/" + entry["file"] if prefix else entry["file"], content)
+            entry.setdefault("duration", num_samples / rate)
+            index.append(entry)
+        z.writestr(name + ".txt", repr(index))
+
+
+def write_librispeech(folder, name, texts, rate=16000):
+    """
+    Writes FOLDER/NAME.zip as LibriSpeechCorpus reads it.
+
+    :param str folder:
+    :param str name: say train-clean-100
+    :param dict[(int,int),list[str]] texts: (speaker, chapter) -> one text per sequence
+    :param int rate: samples per second
+    """
+    with zipfile.ZipFile("%s/%s.zip" % (folder, name), "w") as z:
+        for (speaker, chapter), lines in texts.items():
+            base = "LibriSpeech/%s/%i/%i/" % (name, speaker, chapter)
+            z.writestr(base, "")
+            trans = ""
+            for i, line in enumerate(lines):
+                tag = "%i-%i-%04i" % (speaker, chapter, i)
+                trans += "%s %s\n" % (tag, line)
+                samples = tone(800 + 80 * len(line), speaker + i, rate)
+                z.writestr(base + tag + ".flac", flac_bytes(samples, rate))
+            z.writestr(base + "%i-%i.trans.txt" % (speaker, chapter), trans)

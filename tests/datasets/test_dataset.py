@@ -89,7 +89,7 @@ class TestInitDataset:
         "options,message",
         [
             ({"class": "HDFDatset"}, """Dataset class 'HDFDatset' not found. Did you mean "HDFDataset\""""),
-            ({"class": "Foo"}, "Dataset class 'Foo' not found. There are: CopyTaskDataset,"),
+            ({"class": "Foo"}, "Dataset class 'Foo' not found. There are: AnythingDataset,"),
             ({"class": int}, "Dataset class 'int' is not derived from"),
             ({"num_seqs": 3}, """needs the option "class", for example "HDFDataset"; here are only 'num_seqs'"""),
             (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from returnn.config import Config
+from returnn.datasets.util.vocabulary import Vocabulary
 from returnn.network.extern_data import DataNotFound, ExternData
 from returnn.util.errors import ConfigError
 
@@ -119,3 +121,16 @@ def test_a_dataset_that_is() -> None:
     of_config(extern_data={"data": {"dim": 4}, "x": {"dim": 1}}).check_matched_dataset(_Dataset(), ["data"])
     with pytest.raises(ConfigError, match="extern_data has the key 'x', but the dataset <train> only has: classes, da"):
         of_config(extern_data={"x": {"dim": 4}}).check_matched_dataset(_Dataset())
+
+
+def test_vocabulary(tmp_path: Path) -> None:
+    """A file, options, or the vocabulary itself. The dim follows from it."""
+    (tmp_path / "labels").write_text("a\nb\n")
+    options = {"vocab_file": str(tmp_path / "labels"), "unknown_label": None}
+    for vocab in (str(tmp_path / "labels"), options, Vocabulary(None, labels=["a", "b"], unknown_label=None)):
+        x = of_config(extern_data={"data": {"vocab": vocab}}).data["data"]
+        assert (x.dim, x.sparse, x.vocab.labels) == (2, True, ["a", "b"])
+    with pytest.raises(ConfigError, match=r"^extern_data\['data'\]: dim is 3, but vocab has 2 labels$"):
+        of_config(extern_data={"data": {"dim": 3, "vocab": options}})
+    with pytest.raises(ConfigError, match=r"^extern_data\['data'\]: vocab: vocabulary file not found: 'nowhere'"):
+        of_config(extern_data={"data": {"vocab": "nowhere"}})

@@ -2,6 +2,7 @@
 
 from .dataset import HDFDataset
 from .dump import HDFDatasetWriter
+from .next_gen import NextGenHDFDataset, SiameseHDFDataset
 from .writer import SimpleHDFWriter
 
-__all__ = ["HDFDataset", "HDFDatasetWriter", "SimpleHDFWriter"]
+__all__ = ["HDFDataset", "HDFDatasetWriter", "NextGenHDFDataset", "SiameseHDFDataset", "SimpleHDFWriter"]

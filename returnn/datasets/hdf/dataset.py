@@ -52,6 +52,7 @@ class HDFDataset(CachedDataset):
         self._first_seq_of_file: list[int] = []
         self._length_keys: list[str] = []
         self._lens = numpy.zeros((0, 0), dtype="int64")
+        self._lens_of_key: dict[str, memoryview[int]] = {}  # the same; single numbers are read much faster from these
         self._tags: list[str] | None = None
         self._index_by_tag: dict[str, int] | None = None
 
@@ -81,7 +82,8 @@ class HDFDataset(CachedDataset):
             self._hdf_files.append(file)
             self._touch(len(self._hdf_files) - 1)
             lens.append(file.get_lengths(self._length_keys))
-        self._lens = numpy.concatenate(lens)
+        self._lens = numpy.asfortranarray(numpy.concatenate(lens), dtype="int64")
+        self._lens_of_key = {key: self._lens[:, i].data for i, key in enumerate(self._length_keys)}
 
     def _touch(self, file_idx: int) -> HdfFile:
         """:return: the file; those that were not used for long are closed"""
@@ -133,6 +135,8 @@ class HDFDataset(CachedDataset):
 
     def _locate(self, corpus_seq_idx: int) -> tuple[HdfFile, int]:
         """:return: file, position there"""
+        if len(self._hdf_files) == 1:
+            return self._touch(0) if not self._recent_files else self._hdf_files[0], corpus_seq_idx
         i = bisect.bisect_right(self._first_seq_of_file, corpus_seq_idx) - 1
         return self._touch(i), corpus_seq_idx - self._first_seq_of_file[i]
 
@@ -152,10 +156,13 @@ class HDFDataset(CachedDataset):
         """
         :return: length per data key; with "classes" (without data) for files that have no targets
         """
-        return dict(zip(self._length_keys, self._lens[corpus_seq_idx].tolist(), strict=True))
+        return {key: lens[corpus_seq_idx] for key, lens in self._lens_of_key.items()}
+
+    def _get_corpus_len(self, corpus_seq_idx: int, key: str) -> int:
+        return self._lens_of_key[key][corpus_seq_idx]
 
     def _get_len_for_order(self, corpus_seq_idx: int) -> int:
-        return int(self._lens[corpus_seq_idx, 0])
+        return next(iter(self._lens_of_key.values()))[corpus_seq_idx]
 
     def read_corpus_data(self, corpus_seq_idx: int, key: str, start: int, end: int) -> numpy.ndarray:
         """

@@ -20,6 +20,8 @@ import numpy
 from returnn.util.errors import UserError
 from returnn.util.suggest import file_not_found
 
+from .rows import RowReader
+
 
 def open_hdf(filename: str) -> h5py.File:
     """
@@ -55,6 +57,7 @@ class HdfFile:
         self.filename = filename
         self._open_file: h5py.File | None = None
         self._open_datasets: dict[str, h5py.Dataset] = {}
+        self._readers: dict[str, RowReader] = {}
         try:
             self._read_layout()
         except BaseException:
@@ -69,6 +72,7 @@ class HdfFile:
 
     def close(self) -> None:
         """Closes the file, until the next reading."""
+        self._readers = {}
         if self._open_file is not None:
             self._open_file.close()
         self._open_file = None
@@ -175,7 +179,10 @@ class HdfFile:
         try:
             return dataset[start:end]
         except OSError as exc:
-            raise UserError(f"Cannot read {dataset.name!r} of HDF file {self.filename!r}: {exc}") from exc
+            raise self._read_error(dataset, exc) from exc
+
+    def _read_error(self, dataset: h5py.Dataset, exc: OSError) -> UserError:
+        return UserError(f"Cannot read {dataset.name!r} of HDF file {self.filename!r}: {exc}")
 
     def read(self, key: str, seq_idx: int, start: int, end: int) -> numpy.ndarray:
         """
@@ -185,7 +192,13 @@ class HdfFile:
         :param end: exclusive
         """
         offset = int(self._offsets[seq_idx, self._column[key]])
-        data = self.read_dataset(self._dataset(key), offset + start, offset + end)
+        reader = self._readers.get(key)
+        if reader is None:
+            reader = self._readers[key] = RowReader(self._dataset(key))
+        try:
+            data = reader.read(offset + start, offset + end)
+        except OSError as exc:
+            raise self._read_error(self._dataset(key), exc) from exc
         return data if data.dtype.kind not in "OS" else _decoded(data)
 
     def read_times(self, seq_idx: int) -> numpy.ndarray:

@@ -164,9 +164,9 @@ class RecurrentLayer(ConcatInputLayer):
     def get_state_of_frame_before(self, key: Any) -> Tensor | None:
         unit, _ = self._unit()
         loop = self.network.require_loop()
-        states = {}
+        specs, states = loop.states.known_of(self.network.name_prefix + self.name), {}
         for name in unit.state_names:
-            spec = loop.specs_by_path.get((self.network.name_prefix + self.name, name))
+            spec = specs.get(name)
             if spec is None:
                 raise UnknownType("the state of layer %r is not known" % self.name)
             states[name] = loop.previous(self, name, spec.template, spec.initial)

@@ -10,16 +10,39 @@ from returnn.layers.unify import unify
 from returnn.tensor import Dim, Tensor
 from returnn.tensor.backend import backend_of_raw
 from returnn.util.errors import ConfigError
+from returnn.util.suggest import did_you_mean
 
 from .loop_layers import RecPreviousLayer
 
 if TYPE_CHECKING:
     from returnn.layers.outer_search import OuterSearch
+    from returnn.network.network import Network
 
     from .loop import Loop
+    from .loop.context import LoopContext
     from .subnet import RecSubnet
 
+_KINDS = ("zeros", "ones", "var", "apply(0)")
 _NUMBERS = {None: 0, "zeros": 0, "ones": 1}
+
+
+def layer_of_initial_output(net: Network, name: str) -> LayerBase | None:
+    """
+    :param net: a network in a loop
+    :param name: of a layer there; it may not be built yet
+    :return: the layer that its option ``initial_output`` names; None: it names none
+    :raises LayerMissing: that has to be built first
+    """
+    desc = net.desc_of_layer(name) if net.has_layer(name) else {}
+    if desc.get("class") == "masked_computation" and isinstance(desc.get("unit"), dict):
+        desc = desc["unit"]
+    option = desc.get("initial_output")
+    if not isinstance(option, str) or option in _KINDS:
+        return None
+    near = "" if net.has_layer(option) else did_you_mean(option, _KINDS)
+    if near:
+        raise ConfigError("layer %r: initial_output %r is no layer.%s" % (net.name_prefix + name, option, near))
+    return net.get_layer_or_missing(option)
 
 
 def make_parameters(previous: RecPreviousLayer, subnet: RecSubnet) -> None:
@@ -32,7 +55,7 @@ def make_parameters(previous: RecPreviousLayer, subnet: RecSubnet) -> None:
         _variable(layer, previous.output, subnet)
 
 
-def check_initial_output(previous: RecPreviousLayer, *, loop_dim: Dim | None, may_be_missing: bool) -> None:
+def check_initial_output(previous: RecPreviousLayer, *, loop_dim: Dim, may_be_missing: bool) -> None:
     """
     :param previous: a layer at the frame before
     :param loop_dim: of the loop
@@ -72,7 +95,7 @@ def _has_own_initial_output(layer: LayerBase) -> bool:
     return own is not LayerBase.get_rec_initial_output.__func__  # type: ignore[attr-defined]
 
 
-def initial_output(previous: RecPreviousLayer, loop: Loop) -> Tensor:
+def initial_output(previous: RecPreviousLayer, loop: Loop | LoopContext) -> Tensor:
     """
     :param previous: a layer at the frame before
     :param loop: it is in
@@ -90,7 +113,7 @@ def initial_output(previous: RecPreviousLayer, loop: Loop) -> Tensor:
     if _has_own_initial_output(layer):
         kwargs = {**layer.kwargs, "initial_output": option, "sources": layer.sources}
         raw = layer.get_rec_initial_output(
-            batch_dim=loop.net.get_data_batch_dim(),
+            batch_dim=loop.subnet.net.get_data_batch_dim(),
             name=layer.name,
             output=template,
             rec_layer=loop.subnet.rec_layer,
@@ -120,7 +143,7 @@ def _variable(layer: LayerBase, template: Tensor, subnet: RecSubnet) -> Tensor:
     return layer.param("init_%s_var" % path, [dim], init=0.0)
 
 
-def _applied_to_zeros(layer: LayerBase, loop: Loop) -> Tensor:
+def _applied_to_zeros(layer: LayerBase, loop: Loop | LoopContext) -> Tensor:
     """the output of the layer where all its sources are zero"""
     before = [source.output for source in layer.sources]
     output = layer.output
@@ -130,7 +153,7 @@ def _applied_to_zeros(layer: LayerBase, loop: Loop) -> Tensor:
             zero = loop.full_tensor(source.name, template.dims, template.dtype, 0)
             source.output = template.like(zero.raw_tensor)
         layer.output = loop.subnet.template_of(layer)
-        loop.steps.compute_layer(layer)
+        loop.subnet.net.inner_steps.compute_layer(layer)
         return layer.output
     finally:
         for source, value in zip(layer.sources, before, strict=True):
@@ -138,7 +161,7 @@ def _applied_to_zeros(layer: LayerBase, loop: Loop) -> Tensor:
         layer.output = output
 
 
-def with_all_dims(x: Tensor, dims: Sequence[Dim], loop: Loop | OuterSearch) -> Tensor:
+def with_all_dims(x: Tensor, dims: Sequence[Dim], loop: Loop | LoopContext | OuterSearch) -> Tensor:
     """
     :param x: has these dims, or fewer
     :param dims: of the result, in this order

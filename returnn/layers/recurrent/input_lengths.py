@@ -62,7 +62,7 @@ def _dim_of_frames(layer: LayerBase, found: dict[LayerBase, Dim], subnet: RecSub
 
 
 def _needs_loop(layer: LayerBase, subnet: RecSubnet) -> bool:
-    needs = layer.counts_frames or layer.need_last or subnet.has_state(layer)
+    needs = layer.counts_frames or layer.need_last or subnet.states.has(layer)
     return needs or layer.network.masking is not None or bool(layer.get_sub_networks())
 
 
@@ -75,7 +75,6 @@ def with_frames_of_loop(x: Tensor, dim: Dim, subnet: RecSubnet, what: str) -> Te
     :return: the same, for all frames of the loop
     """
     loop_dim, lens = subnet.loop_dim, dim.dyn_size_ext
-    assert loop_dim is not None
     wanted = loop_dim
     if loop_dim.is_static and lens is not None:
         wanted = Dim(None, description="frames of the loop")

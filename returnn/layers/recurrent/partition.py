@@ -14,10 +14,13 @@ from returnn.layers.base import LayerBase
 from returnn.tensor import Dim
 
 from .beams import Beams
+from .construction import layers_read_outside
 from .input_lengths import dims_of_inputs
 from .loop_layers import RecFrameLayer, RecPreviousLayer, RecStepInfoLayer
 
 if TYPE_CHECKING:
+    from returnn.network.network import Network
+
     from .subnet import RecSubnet
 
 
@@ -38,6 +41,23 @@ class Partition:
     """layers whose outputs may have the axis of the loop, but are the same in all frames: they have it from outside"""
     dims_of_inputs: dict[LayerBase, Dim] = field(default_factory=dict)
     """layer that has the frames of an input, and not those of the loop -> their dim there"""
+
+    def layers(self) -> list[LayerBase]:
+        """
+        :return: all
+        """
+        return [*self.before, *self.in_loop, *self.behind]
+
+    def layers_to_collect(self, net: Network) -> list[LayerBase]:
+        """
+        :param net: the network inside
+        :return: layers in the loop whose outputs of all frames are kept, as others need them
+        """
+        res = {layer for layer in self.in_loop if _is_needed_outside(layer, net)}
+        masks = [mask for layer in res if layer.network.masking is not None for mask in layer.network.masking.masks]
+        needed_behind = [other for layer in self.behind for other in layer.get_dep_layers()]
+        res.update(x.of_layer if isinstance(x, RecPreviousLayer) else x for x in (*masks, *needed_behind))
+        return [layer for layer in self.in_loop if layer in res]
 
     def layers_with_frames(self) -> set[LayerBase]:
         """
@@ -77,6 +97,11 @@ def partition(subnet: RecSubnet) -> Partition:
 _SEEN_ONLY = (RecFrameLayer, RecPreviousLayer, RecStepInfoLayer)
 
 
+def _is_needed_outside(layer: LayerBase, net: Network) -> bool:
+    """whether its outputs of all frames are needed, besides those for layers behind the loop"""
+    return (layer.network is net and layer.name == "output") or bool(layer.is_output_layer) or layer.loss is not None
+
+
 def _reads_frames(layer: LayerBase, found: set[LayerBase]) -> bool:
     """
     :param layer: of the unit
@@ -92,6 +117,17 @@ def _reads_frames(layer: LayerBase, found: set[LayerBase]) -> bool:
             if isinstance(x, (RecPreviousLayer, RecStepInfoLayer)) or (isinstance(x, RecFrameLayer) and x.is_sliced):
                 return True
     return False
+
+
+def _must_stay_in_loop(layer: LayerBase, subnet: RecSubnet) -> bool:
+    """whether the layer itself cannot be computed for all frames at once"""
+    if layer in subnet.kept_in_loop or layer.chooses or layer.stays_in_loop:
+        return True
+    if layer.network.masking is not None and layer.network.masking.outer is not None:
+        return True
+    if layer.network is subnet.net and layer.name == "end":
+        return True
+    return subnet.states.has(layer) and not layer.iterates_itself
 
 
 def _not_for_all_frames(subnet: RecSubnet, layers: list[LayerBase], groups: Partition) -> set[LayerBase]:
@@ -110,7 +146,7 @@ def _not_for_all_frames(subnet: RecSubnet, layers: list[LayerBase], groups: Part
             changing.add(layer)
             if has_loop_dim or any(net.loop is not subnet for net in layer.get_sub_networks()):
                 found.add(layer)
-        elif subnet.has_state(layer):
+        elif subnet.states.has(layer):
             changing.add(layer)
             found.add(layer)
         elif has_loop_dim:
@@ -135,7 +171,7 @@ def _with_lengths_of_frame_before(subnet: RecSubnet, groups: Partition) -> set[L
         have the same dim, whose lengths can only be those of one frame
     """
     outside = {subnet.loop_dim}
-    for x in subnet.layers_read_outside():
+    for x in layers_read_outside(subnet):
         outside.update(() if x.is_unknown else x.output.dims)
     found: set[LayerBase] = set()
     for layer, others in groups.uses_before.items():
@@ -145,7 +181,7 @@ def _with_lengths_of_frame_before(subnet: RecSubnet, groups: Partition) -> set[L
     return found
 
 
-def _is_made_in_loop(dim: Dim, outside: set[Dim | None]) -> bool:
+def _is_made_in_loop(dim: Dim, outside: set[Dim]) -> bool:
     bases = (dim, dim.derived_from_tag)
     return dim.is_dynamic and not (dim.is_batch_dim or dim.is_beam_dim) and not any(d in outside for d in bases if d)
 
@@ -174,7 +210,7 @@ class _Mover:
         self._subnet = subnet
         self._groups = groups
         self._in_loop = in_loop
-        self._stays = {x for x in in_loop if subnet.must_stay_in_loop(x)}
+        self._stays = {x for x in in_loop if _must_stay_in_loop(x, subnet)}
         self._stays |= _not_for_all_frames(subnet, in_loop, groups) | _with_lengths_of_frame_before(subnet, groups)
         members: dict[Any, list[LayerBase]] = {}
         for layer in in_loop:
@@ -218,7 +254,7 @@ class _Mover:
         read = [x for layer in group for x in layer.get_dep_layers()]
         if any(isinstance(x, RecStepInfoLayer) and x.network.loop is self._subnet for x in read):
             return False
-        if not self._subnet.length_is_known and any(self._subnet.has_state(x) or x.counts_frames for x in group):
+        if not self._subnet.length_is_known and any(self._subnet.states.has(x) or x.counts_frames for x in group):
             return False  # it goes over frames, and nobody knows how many there are
         needed = [x for layer in group for x in (*self._groups.uses[layer], *self._groups.uses_before[layer])]
         return not any(x in needed and x not in group for x in self._in_loop)

@@ -14,6 +14,7 @@ from returnn.util.errors import ConfigError
 from returnn.util.suggest import did_you_mean
 
 from .base import RecurrentLayer
+from .construction import layers_read_outside
 from .initial import with_all_dims
 from .loop import Loop
 from .max_len import names_in_max_len, raw_max_seq_len
@@ -96,7 +97,7 @@ class RecLayer(RecurrentLayer):
             if d.get("unit_opts") is not None:
                 raise ConfigError("unit_opts: the unit is a network, which has no options")
             inside = RecSubnet(network, d["_name"], dict(d))
-            if network.loop is not None and inside.loop_dim is not None and inside.is_single_step:
+            if network.loop is not None and inside.is_single_step:
                 d["_step_output"] = SingleStep(network, d["_name"], dict(d)).get_layer("output")
                 super().transform_config_dict(d, network, get_layer)
                 return
@@ -139,13 +140,10 @@ class RecLayer(RecurrentLayer):
     def _compute_network(self) -> Tensor:
         subnet = self._subnet
         assert subnet is not None
-        dim = subnet.loop_dim
-        assert dim is not None
         inner = subnet.net.layers["output"]
         if not self.has_values:
             x = subnet.template_of(inner) if subnet.is_built else inner.output
-            if subnet.is_built:
-                dim = subnet.dim_of_output()
+            dim = subnet.dim_of_output() if subnet.is_built else subnet.loop_dim
             res = x if subnet.is_single_step else x.like(None, dims=[dim, *x.dims], time_dim=dim)
             if not self._is_template:
                 subnet.make_templates_of_all_frames()
@@ -213,7 +211,7 @@ class RecLayer(RecurrentLayer):
         """also those outside that layers inside compute with"""
         inside = [] if self._step_output is None else [self._step_output]
         if self._subnet is not None and self._subnet.is_built:
-            inside = self._subnet.layers_read_outside()
+            inside = layers_read_outside(self._subnet)
         return list(dict.fromkeys([*super().get_dep_layers(), *inside]))
 
     def get_sub_networks(self) -> list[Network]:

@@ -17,6 +17,8 @@ from returnn.layers.source import GuessedLayer
 from returnn.tensor import Dim, DimKind, Tensor, batch_dim
 from returnn.util.errors import ConfigError, UserError
 
+from .construction import build_roots
+
 if TYPE_CHECKING:
     from returnn.network.network import Network
 
@@ -55,7 +57,7 @@ class TypeRounds:
                 self._net = self._subnet.parent_net.network_for_types(self._subnet)
                 self.taken = {}
             try:
-                self._subnet.build_roots(self._net)
+                build_roots(self._subnet, self._net)
             except UserError as exc:
                 if self._error is None:
                     raise

@@ -17,6 +17,7 @@ from returnn.layers.beam_layers import (
 )
 from returnn.layers.choice import BaseChoiceLayer, ChoiceLayer
 from returnn.layers.cum_concat import CumConcatLayer
+from returnn.layers.kenlm import KenLmStateLayer
 from returnn.layers.masked import MaskedComputationLayer, UnmaskLayer
 from returnn.layers.positional import PositionalEncodingLayer, RelativePositionalEncodingLayer
 from returnn.layers.recurrent.cell import GetLastHiddenStateLayer, RnnCellLayer
@@ -25,6 +26,7 @@ from returnn.layers.recurrent.loop_layers import RecFrameLayer, RecPreviousLayer
 from returnn.layers.recurrent.outside import GetRecAccumulatedOutputLayer, RecLastOutputLayer, RecUnstackLayer
 from returnn.layers.recurrent.rec import RecLayer
 from returnn.layers.recurrent.user_layers import UserLayerInLoop
+from returnn.layers.twod_lstm import TwoDLSTMLayer
 from returnn.tf.backend.user_cells import BaseRNNCell
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "GenericAttentionLayer",
     "GetLastHiddenStateLayer",
     "GetRecAccumulatedOutputLayer",
+    "KenLmStateLayer",
     "MaskedComputationLayer",
     "OptimalCompletionsLayer",
     "PositionalEncodingLayer",
@@ -57,6 +60,7 @@ __all__ = [
     "RnnCellLayer",
     "SelfAttentionLayer",
     "SplitBatchBeamLayer",
+    "TwoDLSTMLayer",
     "UnmaskLayer",
     "UserLayerInLoop",
 ]

@@ -1,0 +1,1 @@
+"""Around datasets: vocabularies, and features of audio."""
