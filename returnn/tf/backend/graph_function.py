@@ -104,9 +104,9 @@ def _make(
         return [tf.identity(x) if id(x) in given else x for x in flat]
 
     body.__name__ = "rf_%s" % function.__name__.strip("_")
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default():
         defun = Defun(*(t[0] for t in types if t is not None))(body)
-        defun.add_to_graph(graph)
+        _ = defun.name  # calls the body
     if defun.captured_inputs:
         raise ValueError("%s uses tensors that are not its inputs: %s" % (body.__name__, defun.captured_inputs))
     name = "Rf_call_%i" % next(_numbers)

@@ -83,7 +83,8 @@ def constant(value: Any, dtype: Any = None) -> tf.Tensor:
     :param dtype: TensorFlow's
     :return: the constant, the same op each time in one control-flow context
     """
-    key = ("constant", type(value), repr(value), None if dtype is None else tf.as_dtype(dtype).name)
+    exact = value if isinstance(value, (int, tuple)) else repr(value)  # 0.0 == -0.0
+    key = ("constant", type(value), exact, dtype and tf.as_dtype(dtype))
 
     def new() -> tf.Tensor:
         with no_control_dependencies():
