@@ -146,14 +146,19 @@ def test_shards_given_from_outside(make: Any, files: list[str]) -> None:
 
 def test_preloading(make: Any, files: list[str]) -> None:
     """One process for the part, one for each that is loaded ahead, none afterwards."""
+    before = set(psutil.Process().children())  # of other tests
+
+    def children() -> set[psutil.Process]:
+        return set(psutil.Process().children()) - before
+
     dataset = make(files=files, partition_epoch=4, preload_next_n_sub_epochs=2)
     dataset.init_seq_order(1)
-    children = psutil.Process().children()
-    assert len(children) == 3
+    first = children()
+    assert len(first) == 3
     dataset.init_seq_order(2)
-    assert len([p for p in psutil.Process().children() if p in children]) == 2
+    assert len(children() & first) == 2
     dataset.finish_epoch(free_resources=True)
-    assert not psutil.Process().children()
+    assert not children()
 
 
 def test_sets_of_files_stay_together(make: Any, files: list[str]) -> None:

@@ -88,7 +88,8 @@ def test_epoch_can_be_left_and_resources_freed(make: Any) -> None:
     for _ in range(3):
         dataset.init_seq_order(1)
         dataset.load_seqs(0, 2)
-    workers = psutil.Process().children()
+    workers = [psutil.Process(worker.pid) for worker in dataset._workers]
+    assert workers
     dataset.finish_epoch(free_resources=True)
     assert not psutil.wait_procs(workers, timeout=10)[1]
     assert read_epoch(dataset, 2) == read_epoch(alone, 2)

@@ -6,6 +6,7 @@ That of subword units is as a reference implementation with the same model has i
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import math
 import pickle
 import sys
@@ -232,6 +233,9 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert 'option "lm_file" is missing' in error(lm_file=None)
     assert "lm_file 'nowhere' does not exist" in error(lm_file="nowhere")
+    if importlib.util.find_spec("kenlm") is None:
+        assert "the package kenlm is missing: pip install 'returnn[kenlm]'" in error()
+        return
     assert "vocabulary file not found: 'nowhere'" in error(lm_file=str(path), vocab_file="nowhere")
     assert "vocab_file is missing: the source [B,T" in error(vocab_file=None)
     short = tmp_path / "short.txt"
