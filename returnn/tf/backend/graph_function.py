@@ -71,7 +71,7 @@ def call(
         outputs = ops.make("PartitionedCall", tensors, attrs).outputs
     for x, shape in zip(outputs, made.shapes, strict=True):
         x.set_shape(shape)
-    return tf.nest.map_structure(lambda i: None if i < 0 else outputs[i], made.outputs)
+    return _nested(outputs, made.outputs)
 
 
 def _type_of(x: tf.Tensor | None, shape: tuple[int | None, ...] | None = None) -> tuple[tf.DType, Any] | None:
@@ -133,6 +133,11 @@ def _with_none(xs: Sequence[tf.Tensor], types: Sequence[Any]) -> list[tf.Tensor 
     return [None if t is None else next(given) for t in types]
 
 
+def _nested(xs: Sequence[tf.Tensor], numbers: Any) -> Any:
+    """:return: nested as the numbers are: of each, that one of xs, or None if it is negative"""
+    return tf.nest.map_structure(lambda i: None if i < 0 else xs[i], numbers)
+
+
 def _given_gradient(*args: tf.Tensor, of: Gradient, types: Any, numbers: Any, options: Any) -> tuple[Any, ...]:
     """
     :param args: inputs, outputs, gradients of the outputs
@@ -140,10 +145,7 @@ def _given_gradient(*args: tf.Tensor, of: Gradient, types: Any, numbers: Any, op
     num_inputs = sum(t is not None for t in types)
     num_outputs = (len(args) - num_inputs) // 2
     rest = args[num_inputs:]
-    outputs, grads = (
-        tf.nest.map_structure(lambda i: None if i < 0 else xs[i], numbers)  # noqa: B023
-        for xs in (rest[:num_outputs], rest[num_outputs:])
-    )
+    outputs, grads = (_nested(xs, numbers) for xs in (rest[:num_outputs], rest[num_outputs:]))
     return tuple(of(_with_none(args[:num_inputs], types), outputs, grads, **dict(options)))
 
 
