@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -93,8 +92,7 @@ class NumpyDumpDataset(CorpusDataset):
     def _load(self, filename: str, key: str) -> numpy.ndarray:
         sparse, dim = self.is_data_sparse(key), self.get_data_dim(key)
         try:
-            with (gzip.open if filename.endswith(".gz") else open)(filename, "rt") as file:
-                value = numpy.loadtxt(file, dtype="float32", ndmin=1 if sparse else 2)
+            value = numpy.loadtxt(filename, dtype="float32", ndmin=1 if sparse else 2)  # unpacks, too
         except FileNotFoundError:
             raise UserError(f"{self.describe()}: {file_not_found('file', filename)}") from None
         except (ValueError, EOFError, OSError) as exc:

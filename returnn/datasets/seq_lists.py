@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import gzip
 import os
 import pickle
 from typing import Any
 
 from returnn.util.errors import UserError
+from returnn.util.packed import read_unpacked
 
 
 def load_seq_tags(filename: str) -> frozenset[str]:
@@ -32,7 +32,7 @@ def load_seq_list(filename: str) -> list[str] | dict[str, list[str]]:
     :return: tags in their order; a pickled file can have several lists, by name
     """
     _stamp(filename, "list of sequence tags")
-    content = _read(filename)
+    content = read_unpacked(filename, "list of sequence tags")
     if not filename.removesuffix(".gz").endswith(".pkl") and not content.startswith(b"\x80"):
         return content.decode("utf8").splitlines()
     value = _unpickled(filename, content)
@@ -57,7 +57,7 @@ def _stamp(filename: str, what: str) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=16)
 def _load_seq_tags(filename: str, stamp: tuple[int, int]) -> frozenset[str]:
-    content = _read(filename)
+    content = read_unpacked(filename, "list of sequence tags")
     if not filename.removesuffix(".gz").endswith(".pkl"):
         return frozenset(content.decode("utf8").splitlines())
     tags = _unpickled(filename, content)
@@ -68,7 +68,7 @@ def _load_seq_tags(filename: str, stamp: tuple[int, int]) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=16)
 def _load_seq_lens(filename: str, stamp: tuple[int, int]) -> dict[str, float]:
-    text = _read(filename).decode("utf8")
+    text = read_unpacked(filename, "dict of sequence lengths").decode("utf8")
     try:
         lens = ast.literal_eval(text)
     except (SyntaxError, ValueError) as exc:
@@ -83,14 +83,3 @@ def _unpickled(filename: str, content: bytes) -> Any:
         return pickle.loads(content)
     except Exception as exc:  # a damaged pickle can raise about anything
         raise UserError(f"{filename}: expected a pickled list of sequence tags, but: {exc}") from exc
-
-
-def _read(filename: str) -> bytes:
-    with open(filename, "rb") as f:
-        content = f.read()
-    if not filename.endswith(".gz"):
-        return content
-    try:
-        return gzip.decompress(content)
-    except (EOFError, OSError) as exc:
-        raise UserError(f"{filename}: damaged or not packed by gzip: {exc}") from exc

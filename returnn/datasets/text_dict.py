@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gzip
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy
 
 from returnn.util.errors import ConfigError, UserError
-from returnn.util.suggest import file_not_found
+from returnn.util.packed import read_unpacked
 
 from .cached2 import CachedDataset2
 from .seq import DatasetSeq
@@ -72,12 +71,8 @@ class TextDictDataset(CachedDataset2):
 
     def _read(self) -> str:
         try:
-            with open(self.filename, "rb") as f:
-                content = f.read()
-            return (gzip.decompress(content) if self.filename.endswith(".gz") else content).decode("utf8")
-        except FileNotFoundError:
-            raise ConfigError(f"{self.describe()}: {file_not_found('file', self.filename)}") from None
-        except (OSError, EOFError, UnicodeDecodeError) as exc:
+            return read_unpacked(self.filename, f"{self.describe()}: file").decode("utf8")
+        except UnicodeDecodeError as exc:
             raise UserError(f"{self.describe()}: cannot read {self.filename}: {exc}") from exc
 
     def _find_entries(self, text: str) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import xml.etree.ElementTree
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 from returnn.datasets.seq_lists import load_seq_tags
 from returnn.tools.common import open_output, run_command, write_dict
 from returnn.util.errors import UserError
+from returnn.util.packed import DAMAGED, open_unpacked
 from returnn.util.suggest import file_not_found
 
 
@@ -51,11 +50,11 @@ def iter_segments(filename: str) -> Iterator[Segment]:
     :raises UserError: it is none
     """
     try:
-        with gzip.open(filename, "rb") if filename.endswith(".gz") else open(filename, "rb") as f:
+        with open_unpacked(filename) as f:
             yield from _iter_segments(f, filename)
     except FileNotFoundError:
         raise UserError(file_not_found("Bliss corpus", filename)) from None
-    except (xml.etree.ElementTree.ParseError, EOFError, OSError, zlib.error) as exc:
+    except (xml.etree.ElementTree.ParseError, *DAMAGED) as exc:
         raise UserError(f"{filename!r}: no Bliss XML: {exc}") from exc
 
 

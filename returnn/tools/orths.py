@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -52,10 +51,4 @@ def iter_orths(args: Any) -> Iterator[str]:
 
 
 def _is_config(filename: str) -> bool:
-    """:return: whether it is neither packed, nor XML, nor a text: a config is named so, or sets a dataset"""
-    if filename.endswith(".config"):
-        return True
-    if not filename.endswith(".py"):
-        return False
-    with (gzip.open if filename.endswith(".gz") else open)(filename, "rb") as f:
-        return not f.read(5).startswith(b"<?xml")
+    return filename.endswith((".config", ".py"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import gzip
 import io
 import os
 import pickle
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from returnn.util.errors import ConfigError
+from returnn.util.packed import read_unpacked
 from returnn.util.suggest import file_not_found
 
 
@@ -66,27 +66,13 @@ def read_text(filename: str, what: str) -> str:
     :param what: it is, for messages
     :raises ConfigError: there is no such file; or it is something else
     """
-    content = _read(filename, what)
+    content = read_unpacked(filename, what)
     try:
         text = content.decode("utf8")
     except UnicodeDecodeError as exc:
         line = content.count(b"\n", 0, exc.start) + 1
         raise ConfigError(f"{what} {filename!r}, line {line}: no UTF-8: {exc.reason}") from exc
     return text.removeprefix("\ufeff")
-
-
-def _read(filename: str, what: str) -> bytes:
-    try:
-        with open(filename, "rb") as f:
-            content = f.read()
-    except FileNotFoundError:
-        raise ConfigError(file_not_found(what, filename)) from None
-    if not filename.endswith(".gz"):
-        return content
-    try:
-        return gzip.decompress(content)
-    except (EOFError, OSError) as exc:
-        raise ConfigError(f"{what} {filename!r}: damaged or not packed by gzip: {exc}") from exc
 
 
 def read_dict(filename: str, what: str) -> dict[Any, Any]:
@@ -112,7 +98,7 @@ def read_pickled_dict(filename: str, what: str) -> dict[Any, Any]:
     :param filename: a pickled dict; may be packed (``.gz``)
     :param what: it is, for messages
     """
-    content = _read(filename, what)
+    content = read_unpacked(filename, what)
     try:
         value = pickle.loads(content)
     except Exception as exc:  # a damaged pickle can raise about anything

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import array
-import gzip
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ import numpy
 from returnn.log import log
 from returnn.util.cache_manager import cf
 from returnn.util.errors import ConfigError, UserError
+from returnn.util.packed import read_unpacked
 from returnn.util.suggest import file_not_found
 
 from ..lm.post_process import get_post_processor_function
@@ -58,16 +57,6 @@ def _parse_paths(path: Any, content_name: str | None, resolve_symlink: bool) -> 
 
 
 _text_suffix = ".txt.gz"
-
-
-def _read_gz(path: str) -> bytes:
-    try:
-        with gzip.open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        raise UserError(file_not_found("text file", path)) from None
-    except (OSError, EOFError, zlib.error) as exc:
-        raise UserError(f"Cannot read {path}, maybe it is truncated: {exc}") from exc
 
 
 class OggZipDataset(UtteranceDataset):
@@ -182,7 +171,7 @@ class OggZipDataset(UtteranceDataset):
         """:return: content of the text file, its name for people"""
         inner = source.name + ".txt"
         if source.text_path:
-            where, content = source.text_path, _read_gz(self._cached(source.text_path))
+            where, content = source.text_path, read_unpacked(self._cached(source.text_path), "text file")
         elif os.path.isdir(source.path):
             where = source.path.rstrip("/") + ".txt"
             if not os.path.exists(where):

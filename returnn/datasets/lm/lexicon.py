@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import xml.etree.ElementTree
-import zlib
 from typing import Any
 
 from returnn.log import log
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.label_file import read_text
+from returnn.util.packed import DAMAGED, open_unpacked
 from returnn.util.suggest import file_not_found
 
 
@@ -28,11 +27,11 @@ class Lexicon:
         self.lemmas: dict[str, dict[str, Any]] = {}
         """orth -> ``{"orth", "phons": [{"phon": "a b", "score": 0.0}]}``"""
         try:
-            with gzip.open(filename, "rb") if filename.endswith(".gz") else open(filename, "rb") as f:
+            with open_unpacked(filename) as f:
                 self._read(f)
         except FileNotFoundError:
             raise ConfigError(file_not_found("lexicon", filename)) from None
-        except (xml.etree.ElementTree.ParseError, EOFError, OSError, zlib.error) as exc:
+        except (xml.etree.ElementTree.ParseError, *DAMAGED) as exc:
             raise UserError(f"lexicon {filename!r}: no XML: {exc}") from exc
         print("Finished whole lexicon, %i lemmas" % len(self.lemmas), file=log.v4)
 

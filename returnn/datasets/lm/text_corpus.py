@@ -11,13 +11,13 @@ import gzip
 import os
 import weakref
 import xml.etree.ElementTree
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy
 
 from returnn.util.errors import ConfigError, UserError
+from returnn.util.packed import DAMAGED, open_unpacked
 from returnn.util.suggest import file_not_found
 
 _CHUNK_BYTES = 1 << 18
@@ -198,7 +198,7 @@ def _unpack(name: str) -> bytearray:
                 if not num_bytes:
                     break
                 pos += num_bytes
-    except (EOFError, OSError, zlib.error) as exc:
+    except DAMAGED as exc:
         raise UserError(f"{name!r}: damaged or not packed by gzip: {exc}") from exc
     del content[pos:]
     return content
@@ -237,10 +237,10 @@ def _index(
 def _is_xml(name: str) -> bool:
     if name.removesuffix(".gz").endswith(".xml"):
         return True
-    with gzip.open(name, "rb") if name.endswith(".gz") and os.path.getsize(name) else open(name, "rb") as f:
+    with open_unpacked(name) as f:
         try:
             return f.read(5) == b"<?xml"
-        except (EOFError, OSError, zlib.error) as exc:
+        except DAMAGED as exc:
             raise UserError(f"{name!r}: damaged or not packed by gzip: {exc}") from exc
 
 
@@ -250,7 +250,7 @@ def iter_bliss_orths(filename: str) -> Iterator[str]:
     :return: text of ``orth`` of each segment, with single blanks
     """
     try:
-        with gzip.open(filename, "rb") if filename.endswith(".gz") else open(filename, "rb") as f:
+        with open_unpacked(filename) as f:
             parents: list[xml.etree.ElementTree.Element] = []
             for event, elem in xml.etree.ElementTree.iterparse(f, events=("start", "end")):
                 if event == "start":
@@ -263,7 +263,7 @@ def iter_bliss_orths(filename: str) -> Iterator[str]:
                         yield " ".join("".join(orth.itertext()).split())
                 if elem.tag in ("segment", "recording") and parents:
                     parents[-1].remove(elem)  # else all of the corpus would stay in memory
-    except (xml.etree.ElementTree.ParseError, EOFError, OSError, zlib.error) as exc:
+    except (xml.etree.ElementTree.ParseError, *DAMAGED) as exc:
         raise UserError(f"{filename!r}: no Bliss XML: {exc}") from exc
 
 

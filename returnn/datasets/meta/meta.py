@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,7 +11,8 @@ import numpy
 from returnn.log import log
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.numbers_dict import NumbersDict
-from returnn.util.suggest import did_you_mean, file_not_found
+from returnn.util.packed import read_unpacked
+from returnn.util.suggest import did_you_mean
 
 from ..cached import CachedDataset
 from ..cached2 import CachedDataset2
@@ -558,10 +558,7 @@ def _mentions_filter(value: Any) -> bool:
 
 def _read_seq_lens(filename: str, owner: str) -> dict[str, Any]:
     try:
-        with (gzip.open if filename.endswith(".gz") else open)(filename, "rt", encoding="utf8") as f:
-            lens = json.load(f)
-    except FileNotFoundError:
-        raise ConfigError(f"{owner}: {file_not_found('seq_lens_file', filename)}") from None
+        lens = json.loads(read_unpacked(filename, f"{owner}: seq_lens_file"))
     except ValueError as exc:
         raise ConfigError(
             f"{owner}: seq_lens_file {filename!r} must be JSON, tag -> data key -> length, but: {exc}"
