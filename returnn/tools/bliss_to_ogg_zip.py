@@ -12,10 +12,10 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
+from returnn.datasets.bliss import Segment, iter_segments
 from returnn.datasets.seq_lists import load_seq_tags
 from returnn.datasets.util.audio_augment import resample
 from returnn.datasets.util.audio_file import read_audio, write_ogg
-from returnn.tools.bliss import Segment, iter_segments
 from returnn.tools.common import run_command
 from returnn.util.errors import UserError
 from returnn.util.files import remove_file, rename_durable, temp_path
@@ -81,7 +81,7 @@ def convert(args: argparse.Namespace) -> None:
 
 def _add(archive: zipfile.ZipFile, name: str, segment: Segment, source: _AudioSource | None) -> dict[str, Any]:
     """:return: the entry, whose audio is in the archive then"""
-    entry = {"text": segment.orth, "speaker_name": segment.speaker}
+    entry = {"text": segment.orth or "", "speaker_name": segment.speaker}
     if source is None:
         return {**entry, "seq_name": segment.name, "duration": segment.duration}
     content, ending, duration = source.get(segment)

@@ -10,7 +10,6 @@ import array
 import gzip
 import os
 import weakref
-import xml.etree.ElementTree
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -19,6 +18,8 @@ import numpy
 from returnn.util.errors import ConfigError, UserError
 from returnn.util.packed import DAMAGED, open_unpacked
 from returnn.util.suggest import file_not_found
+
+from ..bliss import iter_segments
 
 _CHUNK_BYTES = 1 << 18
 
@@ -247,24 +248,9 @@ def _is_xml(name: str) -> bool:
 def iter_bliss_orths(filename: str) -> Iterator[str]:
     """
     :param filename: Bliss XML, may be packed (``.gz``)
-    :return: text of ``orth`` of each segment, with single blanks
+    :return: text of each segment that has one, with single blanks
     """
-    try:
-        with open_unpacked(filename) as f:
-            parents: list[xml.etree.ElementTree.Element] = []
-            for event, elem in xml.etree.ElementTree.iterparse(f, events=("start", "end")):
-                if event == "start":
-                    parents.append(elem)
-                    continue
-                parents.pop()
-                if elem.tag == "segment":
-                    orth = elem.find("orth")
-                    if orth is not None:
-                        yield " ".join("".join(orth.itertext()).split())
-                if elem.tag in ("segment", "recording") and parents:
-                    parents[-1].remove(elem)  # else all of the corpus would stay in memory
-    except (xml.etree.ElementTree.ParseError, *DAMAGED) as exc:
-        raise UserError(f"{filename!r}: no Bliss XML: {exc}") from exc
+    return (segment.orth for segment in iter_segments(filename) if segment.orth is not None)
 
 
 def _bliss_file(name: str, max_lines: int | None) -> _File:
