@@ -167,7 +167,7 @@ def _entered(
 ) -> _Entered:
     lens = full_lens(x) if lens is None else lens
     if initial_h is None or initial_c is None:
-        zeros = tf.zeros([tf.shape(x)[1], w_re.shape[0]])
+        zeros = ops.fill([size_of_axis(x, 1), w_re.shape[0]], 0.0, tf.float32)
         initial_h, initial_c = (zeros if state is None else state for state in (initial_h, initial_c))
     if forget_bias:
         n = w_re.shape[0]
@@ -348,7 +348,13 @@ def _forward_loop(z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c
     sizes_of_arrays = (after_last, state), (after_last, state), (num_frames, state), (num_frames, part)
     arrays = [ops.new_array(size, tf.float32, shape) for size, shape in sizes_of_arrays]
 
-    def body(t: tf.Tensor, h: tf.Tensor, c: tf.Tensor, *flows: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    def written(flow: tf.Tensor, *entries: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        """all arrays share one flow, which is a variable of the loop"""
+        for array, entry in zip(arrays, entries, strict=False):
+            flow = array._replace(flow=flow).write(*entry).flow
+        return flow
+
+    def body(t: tf.Tensor, h: tf.Tensor, c: tf.Tensor, flow: tf.Tensor) -> tuple[tf.Tensor, ...]:
         (z_t,), after = ops.entries([z], t)
         gates = ops.binary("AddV2", z_t, ops.matmul(w_re_transposed, h))
         attrs = {"num_split": 2, "T": tf.float32, "Tlen": tf.int32}
@@ -357,30 +363,20 @@ def _forward_loop(z: tf.Tensor, w_re: tf.Tensor, initial_h: tf.Tensor, initial_c
         i, f, o = ops.make("Split", [axis, ifo], {"num_split": 3, "T": tf.float32}).outputs
         c = ops.binary("AddV2", ops.binary("Mul", f, c), ops.binary("Mul", i, j))
         h = ops.binary("Mul", o, ops.unary("Tanh", c))
-        entries = ((after, h), (after, c), (t, j), (t, ifo))
-        written = [
-            array._replace(flow=flow).write(*entry) for array, flow, entry in zip(arrays, flows, entries, strict=True)
-        ]
-        return after, h, c, *(array.flow for array in written)
+        return after, h, c, written(flow, (after, h), (after, c), (t, j), (t, ifo))
 
-    first = ops.constant(0)
-    starts = [
-        *(array.write(first, x).flow for array, x in zip(arrays, (h, c), strict=False)),
-        arrays[2].flow,
-        arrays[3].flow,
-    ]
-    limit = tf.convert_to_tensor(num_frames)
-    _, _, _, *flows = v1.while_loop(
+    first, limit = ops.constant(0), tf.convert_to_tensor(num_frames)
+    *_, flow = v1.while_loop(
         lambda t, *_: ops.compare("Less", t, limit),
         body,
-        (first, h, c, *starts),
+        (first, h, c, written(arrays[0].flow, (first, h), (first, c))),
         parallel_iterations=1,
         back_prop=False,
     )
     states, frames = ops.range_to(after_last), ops.range_to(num_frames)
     h, c, j, ifo = (
         array._replace(flow=flow).gather(indices)
-        for array, flow, indices in zip(arrays, flows, (states, states, frames, frames), strict=True)
+        for array, indices in zip(arrays, (states, states, frames, frames), strict=True)
     )
     return _Saved(j, ifo, c, _transpose_frames(h))
 
